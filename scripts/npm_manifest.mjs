@@ -1,0 +1,21 @@
+// Prints the package.json of the published package. Version and licence are the repository's.
+
+import { readFileSync } from "node:fs";
+
+const { version, license } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+
+const manifest = {
+  name: "tunefit",
+  version,
+  description: "Which GPU a fine-tuning run needs, whether it fits, and what fills its memory",
+  license,
+  type: "module",
+  types: "./index.d.ts",
+  exports: { ".": { types: "./index.d.ts", default: "./index.mjs" } },
+  files: ["index.mjs", "index.d.ts", "tunefit.mjs", "tunefit.wasm", "catalog.json"],
+  engines: { node: ">=18" },
+  sideEffects: false,
+  keywords: ["gpu", "fine-tuning", "memory", "llm", "estimate", "wasm"],
+};
+
+console.log(JSON.stringify(manifest, null, 2));

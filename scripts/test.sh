@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test, going on after a failure, and ends with "N passed, N failed". Cases are counted
+# from the JUnit files that the test programs write; a step that fails without a failed case counts as one failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0
+failed=0
+
+# step <name> <folder of its JUnit files> <command...>
+step() {
+  local name=$1 junit=$2 status=0 start=$SECONDS step_passed step_failed
+  shift 2
+  echo "== $name"
+  rm -rf "$junit" && mkdir -p "$junit"
+  "$@" || status=$?
+  read -r step_passed step_failed < <(node scripts/count_tests.mjs "$junit")
+  if [ $status != 0 ] && [ "$step_failed" = 0 ]; then step_failed=1; fi
+  passed=$((passed + step_passed))
+  failed=$((failed + step_failed))
+  echo "== $name: $step_passed passed, $step_failed failed, $((SECONDS - start)) s"
+}
+
+# The preset's own test-results folder is where tunefit_test() writes.
+preset() {
+  cmake --preset "$1" >/dev/null
+  cmake --build --preset "$1"
+  ctest --preset "$1" --output-log "build/$1/ctest.log"
+}
+
+step native build/native/test-results preset native
+step debug build/debug/test-results preset debug
+step wasm build/wasm/test-results preset wasm
+step dist build/test-results/dist scripts/dist.sh
+step npm build/test-results/npm scripts/node_test.sh build/test-results/npm/npm.xml tests/npm/package.test.mjs
+step browser build/test-results/browser xvfb-run -a \
+  scripts/node_test.sh build/test-results/browser/browser.xml tests/browser/browser.test.mjs # WebKitGTK needs a display
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

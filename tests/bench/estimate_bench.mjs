@@ -1,0 +1,31 @@
+// node tests/bench/estimate_bench.mjs: what a keystroke costs through the module, request text to report text.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = new URL("../../", import.meta.url);
+const read = (name) => readFileSync(new URL(name, root));
+
+/** Median and 95th percentile of `runs` calls, in microseconds, after as many for warming up. */
+function measure(runs, call) {
+  for (let i = 0; i < runs; ++i) call();
+  const times = Float64Array.from({ length: runs }, () => {
+    const start = performance.now();
+    call();
+    return (performance.now() - start) * 1000;
+  }).sort();
+  return { median: times[runs >> 1], p95: times[Math.floor(runs * 0.95)] };
+}
+
+const report = (name, { median, p95 }) =>
+  console.log(`${name.padEnd(20)} ${median.toFixed(1).padStart(10)} us  p95 ${p95.toFixed(1).padStart(10)} us`);
+
+const { default: createCore } = await import(fileURLToPath(new URL("build/wasm/wasm/tunefit.mjs", root)));
+const core = await createCore({ wasmBinary: read("build/wasm/wasm/tunefit.wasm") });
+const catalog = read("build/wasm/catalog/catalog.json").toString();
+report("InitCatalog", measure(20, () => core.init(catalog)));
+read("tests/bench/requests.jsonl")
+  .toString()
+  .trim()
+  .split("\n")
+  .forEach((request, index) => report(`EstimateText/${index}`, measure(2000, () => core.estimate(request))));

@@ -1,0 +1,63 @@
+// Native and WebAssembly give the same bytes: every request of tests/golden/requests (and of the benchmark) through
+// tunefit_cli and through the module. TUNEFIT_WASM names the folder of the module under test; ctest sets it.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const wasm = process.env.TUNEFIT_WASM ?? path.join(root, "build/wasm/wasm");
+const native = path.join(root, "build/native");
+const catalog = path.join(native, "catalog/catalog.json");
+
+/** Request texts of a file, one a line, as tunefit_cli reads them. A .json file is one request over several lines. */
+function requestsOf(file) {
+  const text = readFileSync(file, "utf8");
+  if (file.endsWith(".json")) return [text.trim().replaceAll("\n", " ")];
+  return text.split("\n").filter((line) => line !== "");
+}
+
+function nativeAnswers(requests) {
+  const { status, stdout, stderr, error } = spawnSync(path.join(native, "tests/support/tunefit_cli"), [catalog], {
+    input: requests.map((request) => request + "\n").join(""),
+    encoding: "utf8",
+    maxBuffer: 2 ** 31,
+  });
+  assert.equal(status, 0, error?.message ?? stderr);
+  const [init, description, ...reports] = stdout.trimEnd().split("\n");
+  return { init, description, reports };
+}
+
+let core;
+before(async () => {
+  const { default: createCore } = await import(pathToFileURL(path.join(wasm, "tunefit.mjs")));
+  core = await createCore({ wasmBinary: readFileSync(path.join(wasm, "tunefit.wasm")) });
+});
+
+test("init and describe", () => {
+  const expected = nativeAnswers([]);
+  const answer = core.init(readFileSync(catalog, "utf8"));
+  assert.equal(answer, expected.init);
+  assert.equal(JSON.parse(answer).status, "ok", answer);
+  assert.equal(core.describe(), expected.description);
+});
+
+const requestFolder = path.join(root, "tests/golden/requests");
+const files = readdirSync(requestFolder).sort().map((name) => path.join(requestFolder, name));
+for (const file of [...files, path.join(root, "tests/bench/requests.jsonl")]) {
+  test(path.relative(root, file), () => {
+    const requests = requestsOf(file);
+    assert.notEqual(requests.length, 0);
+    const { reports } = nativeAnswers(requests);
+    requests.forEach((request, index) => assert.equal(core.estimate(request), reports[index], request.slice(0, 1000)));
+  });
+}
+
+test("texts that only JavaScript can make get a report", () => {
+  for (const request of ["\ud800", '{"version":1,"model":"\udfff"}', "\0", '{"version":1}\0']) {
+    assert.equal(JSON.parse(core.estimate(request)).status, "invalid", JSON.stringify(request));
+  }
+});

@@ -1,0 +1,150 @@
+// The three browser engines behind one small interface, so that a check is written once. Debian's own browsers are used:
+// nothing is downloaded. An engine opens a `Tab`:
+//   goto(url)                   loads a page, in a fresh profile without state of earlier ones
+//   evaluate(function, ...args) runs the function in the page and returns its JSON value
+//   press(key), click(selector), type(text), resize(width, height)
+//   requests()                  the URLs asked for
+//   consoleErrors()             what the browser's console complained of (WebKit: only what `probe` catches)
+//   close()
+// and `probe` (below) runs before the page's own scripts.
+
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+
+/** Runs in the page before anything else; collects what a page can know of its own faults. */
+export function probe() {
+  const found = { violations: [], errors: [] };
+  Object.defineProperty(globalThis, "tunefitProbe", { value: found });
+  addEventListener("securitypolicyviolation", (event) => {
+    found.violations.push(`${event.violatedDirective} blocked ${event.blockedURI || event.sample} (${event.sourceFile})`);
+  });
+  addEventListener("error", (event) => found.errors.push(String(event.message ?? `cannot load ${event.target.outerHTML}`)), true);
+  addEventListener("unhandledrejection", (event) => found.errors.push(String(event.reason)));
+  const report = console.error;
+  console.error = (...values) => {
+    found.errors.push(values.map(String).join(" "));
+    report.apply(console, values);
+  };
+}
+
+/** A function and its arguments as an expression: all three protocols evaluate text, outside the page's policy. */
+const expression = (body, values) => `(${body})(${values.map((value) => JSON.stringify(value)).join(", ")})`;
+
+/** Playwright's and Puppeteer's pages name their events alike. */
+function listen(page) {
+  const errors = [];
+  const requests = [];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("request", (request) => requests.push(request.url()));
+  return { errors, requests };
+}
+
+async function openChromium() {
+  const { chromium } = await import("playwright-core");
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    chromiumSandbox: process.getuid() !== 0, // it refuses to run as root
+    args: [
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  return {
+    runsProbe: true,
+    async newTab() {
+      const context = await browser.newContext();
+      await context.addInitScript(probe);
+      const page = await context.newPage();
+      const { errors, requests } = listen(page);
+      return {
+        goto: (url) => page.goto(url),
+        evaluate: (body, ...values) => page.evaluate(expression(body, values)),
+        press: (key) => page.keyboard.press(key),
+        click: (selector) => page.click(selector),
+        type: (text) => page.keyboard.type(text),
+        resize: (width, height) => page.setViewportSize({ width, height }),
+        requests: async () => requests,
+        consoleErrors: async () => errors,
+        close: () => context.close(),
+      };
+    },
+    close: () => browser.close(),
+  };
+}
+
+async function openFirefox() {
+  const { default: puppeteer } = await import("puppeteer-core");
+  const browser = await puppeteer.launch({
+    browser: "firefox",
+    protocol: "webDriverBiDi",
+    executablePath: "/usr/bin/firefox-esr",
+    headless: true,
+  });
+  return {
+    runsProbe: true,
+    async newTab() {
+      const context = await browser.createBrowserContext();
+      const page = await context.newPage();
+      await page.evaluateOnNewDocument(probe);
+      const { errors, requests } = listen(page);
+      return {
+        goto: (url) => page.goto(url),
+        evaluate: (body, ...values) => page.evaluate(expression(body, values)),
+        press: (key) => page.keyboard.press(key),
+        click: (selector) => page.click(selector),
+        type: (text) => page.keyboard.type(text),
+        resize: (width, height) => page.setViewport({ width, height }),
+        requests: async () => requests,
+        consoleErrors: async () => errors,
+        close: () => context.close(),
+      };
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** WebKitGTK has no headless mode: the caller runs under xvfb-run. */
+async function openWebkit() {
+  const { Builder, By, Capabilities, Key } = await import("selenium-webdriver");
+  const port = 7000 + Math.floor(Math.random() * 2000);
+  const service = spawn("/usr/bin/WebKitWebDriver", [`--port=${port}`], { stdio: "ignore" });
+  const server = `http://127.0.0.1:${port}`;
+  for (let tries = 0; !(await fetch(`${server}/status`).catch(() => null)); ++tries) {
+    if (tries === 100) throw new Error("WebKitWebDriver does not answer");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const capabilities = new Capabilities({
+    browserName: "MiniBrowser",
+    "webkitgtk:browserOptions": { binary: miniBrowser, args: ["--automation"] },
+  });
+  const keys = { ArrowDown: Key.ARROW_DOWN, ArrowUp: Key.ARROW_UP, Enter: Key.ENTER, Escape: Key.ESCAPE, Tab: Key.TAB, " ": " " };
+  return {
+    runsProbe: false, // its driver has no start-up scripts: the page under test must bring the probe
+    async newTab() {
+      const driver = await new Builder().usingServer(server).withCapabilities(capabilities).build(); // a fresh profile each
+      return {
+        goto: (url) => driver.get(url),
+        evaluate: (body, ...values) => driver.executeScript(`return ${expression(body, values)}`),
+        press: (key) => driver.actions().sendKeys(keys[key] ?? key).perform(),
+        click: (selector) => driver.findElement(By.css(selector)).click(),
+        type: (text) => driver.actions().sendKeys(text).perform(),
+        resize: (width, height) => driver.manage().window().setRect({ width, height }),
+        requests: () => driver.executeScript("return performance.getEntries().map((entry) => entry.name)"),
+        consoleErrors: async () => [],
+        close: () => driver.quit(),
+      };
+    },
+    close: async () => service.kill(),
+  };
+}
+
+const miniBrowser = ["4.1", "4.0"]
+  .map((api) => `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/webkit2gtk-${api}/MiniBrowser`)
+  .find(existsSync);
+
+export const engines = { Chromium: openChromium, Firefox: openFirefox, WebKitGTK: openWebkit };

@@ -1,0 +1,58 @@
+// The package as it is published, imported by name from a folder that has nothing else, on every Node found here: the
+// package supports Node 18, the tools need a newer one.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync, cpSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const dist = fileURLToPath(new URL("../../dist/npm/", import.meta.url));
+const nodes = [...new Set([process.execPath, "/usr/bin/node"])].filter((node) => existsSync(node));
+
+const script = `
+import assert from "node:assert/strict";
+import { createTunefit } from "tunefit";
+
+const tunefit = await createTunefit();
+assert.equal(typeof tunefit.describe().version, "string");
+
+const report = tunefit.estimate({ version: 1, model: "no/such-model" });
+assert.equal(report.status, "invalid");
+assert.notEqual(report.issues.length, 0);
+
+for (const odd of [undefined, null, [], 1, "text", {}]) assert.equal(tunefit.estimate(odd).status, "invalid");
+
+const long = tunefit.estimate({ version: 1, model: "x".repeat(300 * 1024) });
+assert.equal(long.status, "invalid");
+assert.deepEqual(Object.keys(long), Object.keys(report).filter((key) => key !== "sources"));
+console.log(process.version);
+`;
+
+let folder;
+before(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "tunefit-"));
+  mkdirSync(path.join(folder, "node_modules"));
+  cpSync(dist, path.join(folder, "node_modules/tunefit"), { recursive: true });
+  writeFileSync(path.join(folder, "use.mjs"), script);
+});
+after(() => rmSync(folder, { recursive: true }));
+
+for (const node of nodes) {
+  const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
+  test(`works in Node ${version}`, () => {
+    const { status, stdout, stderr } = spawnSync(node, ["use.mjs"], { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout.trim(), version);
+  });
+}
+
+test("holds what its package.json names, and nothing to install", () => {
+  const manifest = JSON.parse(readFileSync(path.join(dist, "package.json"), "utf8"));
+  for (const file of [...manifest.files, manifest.types, manifest.exports["."].default, "LICENSE", "README.md"]) {
+    assert.ok(existsSync(path.join(dist, file)), file);
+  }
+  assert.equal(manifest.dependencies, undefined);
+});

@@ -1,0 +1,79 @@
+// The npm package's entry, for Node and for browsers without a build tool: `const t = await createTunefit()`.
+// Its types are in index.d.ts (wasm/tunefit.d.ts in the repository).
+
+import createCore from "./tunefit.mjs";
+
+/** Longest request text, in UTF-16 units: a longer one is refused before it is copied into the module. */
+const requestLimit = 256 * 1024;
+
+const inNode = typeof process === "object" && Boolean(process.versions?.node);
+
+/** A file of this package. Node's fetch does not read file: URLs. */
+async function load(url) {
+  if (inNode) {
+    const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ "node:fs/promises");
+    return readFile(url);
+  }
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** The report for a text that never crossed. Same issue as the core's own. */
+function tooLong(length) {
+  return {
+    version: 1,
+    status: "invalid",
+    issues: [
+      {
+        code: "text_too_long",
+        field: "",
+        severity: "error",
+        message: `The request is ${length} characters long; at most ${requestLimit} are read.`,
+        values: { value: length, high: requestLimit },
+      },
+    ],
+    assumptions: [],
+    request: null,
+    model: null,
+    recipe: null,
+    hardware: null,
+    memory: null,
+    fit: null,
+    time: null,
+    cost: null,
+    advice: [],
+  };
+}
+
+export async function createTunefit() {
+  const [wasmBinary, catalog] = await Promise.all([
+    load(new URL("./tunefit.wasm", import.meta.url)),
+    load(new URL("./catalog.json", import.meta.url)),
+  ]);
+  const core = await createCore({ wasmBinary });
+  let failure = null;
+
+  /** The module answers any text; if it ever aborts instead, its memory is not to be trusted any more. */
+  const call = (name, ...texts) => {
+    if (!failure) {
+      try {
+        return JSON.parse(core[name](...texts));
+      } catch (cause) {
+        failure = cause;
+      }
+    }
+    throw new Error("Tunefit failed inside. This instance is unusable; createTunefit() makes a new one.", { cause: failure });
+  };
+
+  const { status, issues } = call("init", new TextDecoder().decode(catalog));
+  if (status !== "ok") throw new Error(`The bundled catalog is refused: ${JSON.stringify(issues)}`);
+
+  return {
+    estimate(request) {
+      const text = JSON.stringify(request) ?? "null";
+      return text.length > requestLimit ? tooLong(text.length) : call("estimate", text);
+    },
+    describe: () => call("describe"),
+  };
+}
