@@ -33,8 +33,7 @@ for part in "$@"; do
       need firefox-esr firefox-esr
       need webkit2gtk-driver WebKitWebDriver
       need libwebkit2gtk-4.1-0 "/usr/lib/*/webkit2gtk-4.1/MiniBrowser"
-      need xvfb xvfb-run # WebKitGTK needs a display; xvfb-run needs xauth
-      need xauth xauth
+      need xvfb Xvfb # WebKitGTK needs a display
       ;;
     lint)
       need clang-format clang-format

@@ -1,5 +1,5 @@
 // node --test tests/browser: the shipped site and the offline file in three engines, under the shipped policy.
-// TUNEFIT_ENGINES=Chromium,Firefox picks some. Under xvfb-run, for WebKitGTK.
+// TUNEFIT_ENGINES=Chromium,Firefox picks some.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

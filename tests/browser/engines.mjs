@@ -9,7 +9,8 @@
 // and `probe` (below) runs before the page's own scripts.
 
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:net";
 
 /** Runs in the page before anything else; collects what a page can know of its own faults. */
 export function probe() {
@@ -108,11 +109,33 @@ async function openFirefox() {
   };
 }
 
-/** WebKitGTK has no headless mode: the caller runs under xvfb-run. */
+const miniBrowser = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/webkit2gtk-4.1/MiniBrowser`;
+
+/** A display for an engine without a headless mode: X picks a free number and writes it to descriptor 3. */
+async function openDisplay() {
+  const service = spawn("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x1024x24", "-nolisten", "tcp"], {
+    stdio: ["ignore", "ignore", "ignore", "pipe"],
+  });
+  const [number] = await once(service.stdio[3], "data");
+  return { name: `:${String(number).trim()}`, close: () => service.kill() };
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
 async function openWebkit() {
   const { Builder, By, Capabilities, Key } = await import("selenium-webdriver");
-  const port = 7000 + Math.floor(Math.random() * 2000);
-  const service = spawn("/usr/bin/WebKitWebDriver", [`--port=${port}`], { stdio: "ignore" });
+  const display = await openDisplay();
+  const port = await freePort();
+  const service = spawn("/usr/bin/WebKitWebDriver", [`--port=${port}`], {
+    stdio: "ignore",
+    env: { ...process.env, DISPLAY: display.name },
+  });
   const server = `http://127.0.0.1:${port}`;
   for (let tries = 0; !(await fetch(`${server}/status`).catch(() => null)); ++tries) {
     if (tries === 100) throw new Error("WebKitWebDriver does not answer");
@@ -139,12 +162,11 @@ async function openWebkit() {
         close: () => driver.quit(),
       };
     },
-    close: async () => service.kill(),
+    async close() {
+      service.kill();
+      display.close();
+    },
   };
 }
-
-const miniBrowser = ["4.1", "4.0"]
-  .map((api) => `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/webkit2gtk-${api}/MiniBrowser`)
-  .find(existsSync);
 
 export const engines = { Chromium: openChromium, Firefox: openFirefox, WebKitGTK: openWebkit };
