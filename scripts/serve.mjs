@@ -84,7 +84,7 @@ export async function serve({ root, port = 8080, policy = sitePolicy, intercept 
       if (error.code !== "EADDRINUSE" || candidate >= port + 100) throw error;
     }
   }
-  return { address: `http://localhost:${server.address().port}/`, server };
+  return { address: `http://127.0.0.1:${server.address().port}/`, server };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

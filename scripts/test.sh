@@ -32,7 +32,9 @@ step native build/native/test-results preset native
 step debug build/debug/test-results preset debug
 step wasm build/wasm/test-results preset wasm
 step dist build/test-results/dist scripts/dist.sh
-step npm build/test-results/npm scripts/node_test.sh build/test-results/npm/npm.xml tests/npm/package.test.mjs
+# Everything for node's test runner that needs no other preset and no browser: catalog, page logic, npm package.
+mapfile -t files < <(find tests -name '*.test.mjs' -not -path 'tests/boundary/*' -not -path 'tests/browser/*' | sort)
+step node build/test-results/node scripts/node_test.sh build/test-results/node/node.xml "${files[@]}"
 step browser build/test-results/browser \
   scripts/node_test.sh build/test-results/browser/browser.xml tests/browser/browser.test.mjs
 

@@ -1,5 +1,5 @@
-// What a keystroke costs, request text to report text, natively. tests/bench/estimate_bench.mjs measures the same requests
-// through the module.
+// What a keystroke costs, request text to report text, natively. tests/bench/estimate_bench.mjs measures the same
+// requests through the module.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,7 @@
 // tunefit_cli catalog.json < requests > reports
-// The module's functions as a native program. Writes the answer of init, the answer of describe, then a report for every
-// request on stdin; requests and reports are one a line. Answers hold no line breaks: the codec writes compact JSON.
+// The module's functions as a native program. Writes the answer of init, the answer of describe, then a report for
+// every request on stdin; requests and reports are one a line. Answers hold no line breaks: the codec writes compact
+// JSON.
 
 #include <cstdlib>
 #include <iostream>
