@@ -31,6 +31,7 @@ preset() {
 step native build/native/test-results preset native
 step debug build/debug/test-results preset debug
 step wasm build/wasm/test-results preset wasm
+step wasm-debug build/wasm-debug/test-results preset wasm-debug
 step dist build/test-results/dist scripts/dist.sh
 # Everything for node's test runner that needs no other preset and no browser: catalog, page logic, npm package.
 mapfile -t files < <(find tests -name '*.test.mjs' -not -path 'tests/boundary/*' -not -path 'tests/browser/*' | sort)
