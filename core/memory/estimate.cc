@@ -1,0 +1,220 @@
+#include "core/memory/estimate.h"
+
+#include <algorithm>
+
+#include "core/memory/ledger.h"
+#include "core/memory/replay.h"
+#include "core/trace/training_step.h"
+
+namespace tunefit {
+namespace {
+
+/// Beyond any card's reach; keeps the searches finite.
+constexpr std::int64_t kMostSequences = 1 << 20;
+constexpr std::int64_t kMostTokens = 1 << 24;
+
+Axes AxesOf(const Step& step, const Batch& batch) {
+  return Axes::Of(static_cast<double>(batch.per_device), static_cast<double>(batch.sequence_length), step.chunk);
+}
+
+/// While a quantized model is read, the matrix at hand is on the card in the weights' dtype before it is packed.
+double LoadTransient(const Step& step, const Workload& workload, const Axes& axes) {
+  if (workload.quantization.kind == QuantizationKind::kNone) return 0;
+  double largest = 0;
+  for (const Resident& weight : step.weights) {
+    Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    if (BytesPerElement(storage.dtype) > 1) continue;
+    storage.dtype = workload.precision.weights;
+    largest = std::max(largest, StorageBytes(storage, axes));
+  }
+  return largest;
+}
+
+Phases PhasesOf(const Replay& replay) {
+  Phases phases;
+  phases.static_bytes = replay.weights;
+  phases.between_steps = replay.weights + replay.optimizer_states;
+  phases.after_forward = replay.after_forward;
+  phases.peak_forward = replay.peak_forward.bytes;
+  phases.after_backward = replay.after_backward;
+  phases.peak_backward = replay.peak_backward.bytes;
+  phases.peak_optimizer = replay.after_backward + replay.optimizer_transient;
+  phases.peak_step = std::max({phases.peak_forward, phases.peak_backward, phases.peak_optimizer});
+  return phases;
+}
+
+double PagedBytes(const Step& step, const Axes& axes) {
+  double bytes = 0;
+  for (const Resident& state : step.paged_states) {
+    bytes += static_cast<double>(state.count) *
+             StorageBytes(step.storages[static_cast<std::size_t>(state.storage)], axes);
+  }
+  return bytes;
+}
+
+/// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
+void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
+                  double paged_bytes) {
+  const double live = estimate.phases.peak_step;
+  const double moving = live - estimate.phases.between_steps;
+  const double workspace = overheads.library_workspace_bytes;
+  const Range library{workspace - overheads.allocated_low_fraction * live, workspace,
+                      workspace + overheads.allocated_high_fraction * live};
+  const Range& slack = workload.batch.length_varies && workload.batch.packing == Packing::kNone
+                           ? overheads.slack_fraction_varied
+                           : overheads.slack_fraction_fixed;
+  estimate.overheads = {{"library_workspace", library},
+                        {"allocator_slack", slack * moving},
+                        {"cuda_context", ContextOf(overheads, gpu != nullptr ? gpu->architecture : "")}};
+  // Managed memory moves to the card where there is room.
+  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", {0, paged_bytes, paged_bytes}});
+  estimate.allocated = Range{live, live, live} + library;
+  estimate.reserved = estimate.allocated + estimate.overheads[1].bytes;
+  estimate.device = estimate.reserved;
+  for (std::size_t i = 2; i < estimate.overheads.size(); ++i) {
+    estimate.device = estimate.device + estimate.overheads[i].bytes;
+  }
+}
+
+std::vector<TimelinePoint> TimelineOf(const Step& step, const Replay& replay) {
+  std::vector<TimelinePoint> timeline;
+  for (std::size_t i = 0; i < step.sections.size(); ++i) {
+    const Section& section = step.sections[i];
+    const SectionBytes& bytes = replay.sections[i];
+    const double change = (bytes.after - bytes.before) / static_cast<double>(section.repeats);
+    const double above = bytes.peak - bytes.before - std::max(0.0, change) * static_cast<double>(section.repeats - 1);
+    const std::int64_t direction = section.moment == Moment::kBackward ? -1 : 1;
+    for (std::int64_t k = 0; k < section.repeats; ++k) {
+      const double before = bytes.before + change * static_cast<double>(k);
+      const std::int64_t layer = section.layer < 0 ? -1 : section.layer + direction * k * section.layers;
+      timeline.push_back({section.moment, layer, before + change, before + above});
+    }
+  }
+  return timeline;
+}
+
+TrainedParameters CountTrained(const Step& step) {
+  TrainedParameters counts;
+  for (const Resident& weight : step.trained) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    const std::int64_t elements = static_cast<std::int64_t>(storage.elements.coefficient) * weight.count;
+    counts.trainable += elements;
+    if (storage.term == Term::kAdapters) counts.adapters += elements;
+  }
+  return counts;
+}
+
+/// What bitsandbytes adds to a weight for its scales: one byte or four a block of 64, and a second level over 256.
+double ScaleBytesPerWeight(const Quantization& quantization) {
+  return quantization.double_quant ? 1.0 / 64 + 4.0 / (64 * 256) : 4.0 / 64;
+}
+
+RecipeBytes RecipeOf(const Workload& workload) {
+  const bool full = workload.method.kind == MethodKind::kFull;
+  const double element = BytesPerElement(full ? workload.precision.weights : workload.method.adapter_dtype);
+  RecipeBytes recipe{element, element, 2 * element, 0, 0};
+  switch (workload.optimizer) {
+    case Optimizer::kAdamwForeach:
+      recipe.optimizer_transient = element;
+      break;
+    case Optimizer::kAdamwFused:
+      break;
+    case Optimizer::kAdamw8bit:
+    case Optimizer::kPagedAdamw8bit:
+      recipe.optimizer_states = 2 * (1 + 4.0 / 256);
+      break;
+    case Optimizer::kPagedAdamw32bit:
+      recipe.optimizer_states = 8;
+      break;
+  }
+  if (full) return recipe;
+  switch (workload.quantization.kind) {
+    case QuantizationKind::kNone:
+      recipe.frozen = BytesPerElement(workload.precision.weights);
+      break;
+    case QuantizationKind::kInt8:
+      recipe.frozen = 1;
+      break;
+    case QuantizationKind::kNf4:
+    case QuantizationKind::kFp4:
+      recipe.frozen = 0.5 + ScaleBytesPerWeight(workload.quantization);
+      break;
+  }
+  return recipe;
+}
+
+Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) {
+  if (phases.peak_step == phases.peak_optimizer) return Moment::kOptimizer;
+  if (phases.peak_step == phases.peak_backward) return Moment::kBackward;
+  const std::int32_t section = replay.peak_forward.section;
+  return section < 0 ? Moment::kForward : step.sections[static_cast<std::size_t>(section)].moment;
+}
+
+MemoryEstimate EstimateStep(const Step& step, const Workload& workload, const Batch& batch, const Gpu* gpu,
+                            const Overheads& overheads, Detail detail) {
+  const Axes axes = AxesOf(step, batch);
+  const Replay replay = ReplayStep(step, axes);
+  MemoryEstimate estimate;
+  estimate.phases = PhasesOf(replay);
+  estimate.phases.load = replay.weights + LoadTransient(step, workload, axes);
+  estimate.phases.save = estimate.phases.between_steps;
+  estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
+  AddOverheads(estimate, workload, gpu, overheads, PagedBytes(step, axes));
+  estimate.parameters = CountTrained(step);
+  estimate.recipe = RecipeOf(workload);
+  if (detail == Detail::kSummary) return estimate;
+  const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
+  estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
+  estimate.timeline = TimelineOf(step, replay);
+  return estimate;
+}
+
+/// The largest value in 1..most for which `fits` holds, given that it holds below any value it holds for; 0 for none.
+template <typename Fits>
+std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
+  if (most < 1 || !fits(1)) return 0;
+  std::int64_t good = 1;
+  std::int64_t bad = most + 1;
+  while (good * 2 < bad && fits(good * 2)) good *= 2;
+  bad = std::min(bad, good * 2);
+  while (bad - good > 1) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (fits(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+}  // namespace
+
+Verdict JudgeFit(const Range& device, double usable_bytes) {
+  if (device.high <= usable_bytes) return Verdict::kFits;
+  return device.low > usable_bytes ? Verdict::kDoesNotFit : Verdict::kTight;
+}
+
+MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
+  return EstimateStep(TraceTrainingStep(workload), workload, workload.batch, gpu, overheads, detail);
+}
+
+Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads) {
+  const Step step = TraceTrainingStep(workload);
+  const auto fits = [&](const Batch& batch) {
+    const MemoryEstimate estimate = EstimateStep(step, workload, batch, &gpu, overheads, Detail::kSummary);
+    return JudgeFit(estimate.device, gpu.usable_bytes) == Verdict::kFits;
+  };
+  const std::int64_t positions = workload.architecture.position_rows;
+  Limits limits;
+  limits.largest_batch = LargestThatFits(kMostSequences, [&](std::int64_t sequences) {
+    Batch batch = workload.batch;
+    batch.per_device = sequences;
+    return fits(batch);
+  });
+  limits.longest_sequence_tokens =
+      LargestThatFits(positions > 0 ? positions : kMostTokens, [&](std::int64_t tokens) {
+        Batch batch = workload.batch;
+        batch.sequence_length = tokens;
+        return fits(batch);
+      });
+  return limits;
+}
+
+}  // namespace tunefit

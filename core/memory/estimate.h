@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/memory/overheads.h"
+#include "core/model/hardware.h"
+#include "core/model/workload.h"
+#include "core/trace/moment.h"
+
+namespace tunefit {
+
+/// Bytes of live tensors on the GPU at the moments of a step. Rounded per storage as CUDA's caching allocator rounds.
+struct Phases {
+  double static_bytes = 0;   ///< weights, adapters and buffers before the first step
+  double between_steps = 0;  ///< after optimizer.step() and zero_grad()
+  double after_forward = 0;
+  double peak_forward = 0;
+  double after_backward = 0;
+  double peak_backward = 0;
+  double peak_optimizer = 0;
+  double peak_step = 0;  ///< the largest of the peaks
+  double load = 0;       ///< while the weights are read
+  double save = 0;       ///< while the result is written
+};
+
+/// One kind of storage alive at the peak, equal ones together.
+struct LedgerItem {
+  std::string name;   ///< as the library names it, layers as *: "model.layers.*.mlp.act_fn: input"
+  Dtype dtype = Dtype::kFp32;
+  std::string shape;  ///< in words of the request: "tokens x 14336"
+  std::int64_t count = 0;
+  double bytes = 0;  ///< of all of them
+};
+
+/// A line of the breakdown at the peak.
+struct TermBytes {
+  Term term = Term::kWeights;
+  double bytes = 0;
+  std::vector<LedgerItem> items;  ///< largest first
+};
+
+struct TimelinePoint {
+  Moment moment = Moment::kForward;
+  std::int64_t layer = -1;  ///< -1 outside the layers
+  double bytes = 0;         ///< live at the end of the point
+  double peak_bytes = 0;    ///< the most within it
+};
+
+/// Numbers of parameters as trained: exact whole numbers.
+struct TrainedParameters {
+  std::int64_t adapters = 0;
+  std::int64_t trainable = 0;
+};
+
+/// What a parameter costs in each role, for the recipe said aloud. Bytes.
+struct RecipeBytes {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer_states = 0;
+  double optimizer_transient = 0;
+  double frozen = 0;  ///< a frozen parameter of the quantized or plain base; 0 when nothing is frozen
+};
+
+struct MemoryEstimate {
+  Phases phases;
+  Moment peak_moment = Moment::kBackward;
+  Range allocated, reserved, device;
+  std::vector<Overhead> overheads;
+  std::vector<TermBytes> terms;         ///< sums exactly to phases.peak_step; empty in a summary
+  std::vector<TimelinePoint> timeline;  ///< empty unless asked for
+  TrainedParameters parameters;
+  RecipeBytes recipe;
+};
+
+enum class Detail : std::uint8_t { kSummary, kFull };
+
+enum class Verdict : std::uint8_t { kFits, kTight, kDoesNotFit };
+
+/// `fits` when the whole range is within the card, `does_not_fit` when all of it is over, else `tight`.
+Verdict JudgeFit(const Range& device, double usable_bytes);
+
+/// MEM-0  The memory of one training step on one GPU. The workload must be valid (`Validate` without errors).
+/// `gpu` may be null: the context's range is then the widest the overheads know.
+MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail);
+
+/// The largest values whose verdict is `fits`, everything else kept; 0 when not even 1 fits. Lengths beyond the model's
+/// learned positions are not offered.
+struct Limits {
+  std::int64_t largest_batch = 0;
+  std::int64_t longest_sequence_tokens = 0;
+};
+Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads);
+
+}  // namespace tunefit

@@ -1,0 +1,129 @@
+#include "core/memory/ledger.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace tunefit {
+namespace {
+
+/// Storages that differ in nothing a reader would see.
+struct Class {
+  const Storage* storage;
+  std::int64_t count;
+};
+
+bool Same(const Storage& a, const Storage& b) {
+  return a.elements == b.elements && a.dtype == b.dtype && a.in_layer == b.in_layer &&
+         (a.module == b.module || std::strcmp(a.module, b.module) == 0) &&
+         (a.role == b.role || std::strcmp(a.role, b.role) == 0);
+}
+
+/// Classes of each term; terms are few and classes of one term fewer than a hundred, so a scan is the fast way.
+class ClassList {
+ public:
+  void Add(const Storage& storage, std::int64_t count) {
+    if (count == 0) return;
+    std::vector<Class>& classes = terms_[static_cast<std::size_t>(storage.term)];
+    for (Class& known : classes) {
+      if (Same(*known.storage, storage)) {
+        known.count += count;
+        return;
+      }
+    }
+    classes.push_back({&storage, count});
+  }
+
+  const std::vector<Class>& of(int term) const { return terms_[static_cast<std::size_t>(term)]; }
+
+ private:
+  std::array<std::vector<Class>, kTermCount> terms_;
+};
+
+std::string ShapeInWords(Size size) {
+  const std::string width = std::to_string(static_cast<std::int64_t>(size.coefficient));
+  switch (size.axis) {
+    case Axis::kOnce:
+      return width;
+    case Axis::kLength:
+      return "length x " + width;
+    case Axis::kLengthSquared:
+      return "length x length x " + width;
+    case Axis::kBatch:
+      return "batch x " + width;
+    case Axis::kTokens:
+    case Axis::kTokensIfBatched:
+      return "tokens x " + width;
+    case Axis::kScores:
+      return "batch x " + width + " x length x length";
+    case Axis::kChunk:
+      return "chunk x " + width;
+    case Axis::kIfBatched:
+    case Axis::kCount:
+      break;
+  }
+  return width;
+}
+
+std::string NameOf(const Storage& storage, const char* layer_path) {
+  std::string name = storage.in_layer ? std::string(layer_path) + "." : std::string();
+  name += storage.module;
+  name += ": ";
+  name += storage.role;
+  return name;
+}
+
+void AddResidents(ClassList& list, const Step& step, const std::vector<Resident>& residents) {
+  for (const Resident& resident : residents) {
+    list.Add(step.storages[static_cast<std::size_t>(resident.storage)], resident.count);
+  }
+}
+
+}  // namespace
+
+std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Moment peak_moment,
+                                       const PeakPoint& peak, const char* layer_path) {
+  ClassList list;
+  AddResidents(list, step, step.weights);
+  AddResidents(list, step, step.optimizer_states);
+  std::vector<Storage> gradients;  // of earlier micro-batches: as the weights, under another term
+  if (step.gradients_alive) {
+    gradients.reserve(step.trained.size());
+    for (const Resident& weight : step.trained) {
+      Storage& storage = gradients.emplace_back(step.storages[static_cast<std::size_t>(weight.storage)]);
+      storage.term = Term::kGradients;
+      storage.role = "gradient";
+      list.Add(storage, weight.count);
+    }
+  }
+  PeakPoint point = peak;
+  if (peak_moment == Moment::kOptimizer) {
+    point.section = static_cast<std::int32_t>(step.sections.size());  // after the last event
+    AddResidents(list, step, step.optimizer_transient);
+  }
+  const std::vector<std::int64_t> alive = CountAlive(step, point);
+  for (std::size_t i = 0; i < alive.size(); ++i) list.Add(step.storages[i], alive[i]);
+
+  std::vector<TermBytes> terms;
+  for (int t = 0; t < kTermCount; ++t) {
+    TermBytes term{static_cast<Term>(t), 0, {}};
+    for (const Class& known : list.of(t)) {
+      const double bytes = static_cast<double>(known.count) * StorageBytes(*known.storage, axes);
+      if (bytes == 0) continue;
+      term.bytes += bytes;
+      term.items.push_back({NameOf(*known.storage, layer_path), known.storage->dtype,
+                            ShapeInWords(known.storage->elements), known.count, bytes});
+    }
+    if (term.items.empty()) continue;
+    std::stable_sort(term.items.begin(), term.items.end(),
+                     [](const LedgerItem& a, const LedgerItem& b) { return a.bytes > b.bytes; });
+    terms.push_back(std::move(term));
+  }
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const TermBytes& a, const TermBytes& b) { return a.bytes > b.bytes; });
+  return terms;
+}
+
+}  // namespace tunefit

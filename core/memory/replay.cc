@@ -1,0 +1,91 @@
+#include "core/memory/replay.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tunefit {
+namespace {
+
+/// CUDACachingAllocator.h, kMinBlockSize.
+constexpr double kGranuleBytes = 512;
+
+double SumResidents(const Step& step, const std::vector<Resident>& residents, const Axes& axes) {
+  double bytes = 0;
+  for (const Resident& resident : residents) {
+    bytes += static_cast<double>(resident.count) *
+             StorageBytes(step.storages[static_cast<std::size_t>(resident.storage)], axes);
+  }
+  return bytes;
+}
+
+void Raise(PeakPoint& peak, const PeakPoint& candidate) {
+  if (candidate.bytes > peak.bytes) peak = candidate;
+}
+
+}  // namespace
+
+double RoundToGranule(double bytes) { return std::ceil(bytes / kGranuleBytes) * kGranuleBytes; }
+
+double StorageBytes(const Storage& storage, const Axes& axes) {
+  return RoundToGranule(axes(storage.elements) * BytesPerElement(storage.dtype));
+}
+
+Replay ReplayStep(const Step& step, const Axes& axes) {
+  Replay replay;
+  replay.weights = SumResidents(step, step.weights, axes);
+  replay.optimizer_states = SumResidents(step, step.optimizer_states, axes);
+  replay.optimizer_transient = SumResidents(step, step.optimizer_transient, axes);
+  if (step.gradients_alive) replay.live_gradients = SumResidents(step, step.trained, axes);
+
+  double live = replay.weights + replay.optimizer_states + replay.live_gradients;
+  replay.peak_forward.bytes = live;
+  replay.peak_backward.bytes = 0;
+  replay.sections.reserve(step.sections.size());
+  for (std::size_t s = 0; s < step.sections.size(); ++s) {
+    const Section& section = step.sections[s];
+    double change = 0;
+    PeakPoint highest{0, section.first_event, static_cast<std::int32_t>(s), 0};
+    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
+      const Event event = step.events[static_cast<std::size_t>(e)];
+      const double bytes = StorageBytes(step.storages[static_cast<std::size_t>(event.storage)], axes);
+      change += event.change * bytes;
+      if (change > highest.bytes) {
+        highest.bytes = change;
+        highest.events = e + 1;
+      }
+    }
+    highest.repetition = change > 0 ? section.repeats - 1 : 0;
+    const double above = std::max(0.0, change) * static_cast<double>(section.repeats - 1);
+    const double before = live;
+    live += change * static_cast<double>(section.repeats);
+    highest.bytes += before + above;
+    const bool backward = section.moment == Moment::kBackward;
+    Raise(backward ? replay.peak_backward : replay.peak_forward, highest);
+    replay.sections.push_back({before, highest.bytes, live});
+    if (!backward) replay.after_forward = live;
+  }
+  replay.after_backward = live;
+  return replay;
+}
+
+std::vector<std::int64_t> CountAlive(const Step& step, const PeakPoint& point) {
+  std::vector<std::int64_t> alive(step.storages.size(), 0);
+  const auto apply = [&](std::int32_t first, std::int32_t end, std::int64_t times) {
+    for (std::int32_t e = first; e < end; ++e) {
+      const Event event = step.events[static_cast<std::size_t>(e)];
+      alive[static_cast<std::size_t>(event.storage)] += event.change * times;
+    }
+  };
+  for (std::size_t s = 0; s < step.sections.size(); ++s) {
+    const Section& section = step.sections[s];
+    if (static_cast<std::int32_t>(s) == point.section) {
+      apply(section.first_event, section.end_event, point.repetition);
+      apply(section.first_event, point.events, 1);
+      break;
+    }
+    apply(section.first_event, section.end_event, section.repeats);
+  }
+  return alive;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,54 @@
+#include "core/model/architecture.h"
+
+#include <string>
+
+namespace tunefit {
+namespace {
+
+void RequirePositive(Issues& issues, const char* field, std::int64_t value) {
+  if (value >= 1) return;
+  const std::string text = std::to_string(value);
+  issues.push_back({.code = "out_of_range",
+                    .field = field,
+                    .message = std::string(field) + " must be at least 1, not " + text + ".",
+                    .values = {{"value", text}, {"low", "1"}}});
+}
+
+void ValidateAttention(Issues& issues, const Attention& attention) {
+  RequirePositive(issues, "num_attention_heads", attention.heads);
+  RequirePositive(issues, "num_key_value_heads", attention.kv_heads);
+  RequirePositive(issues, "head_dim", attention.head_dim);
+  if (attention.heads < 1 || attention.kv_heads < 1) return;
+  if (attention.heads % attention.kv_heads == 0) return;
+  const std::string heads = std::to_string(attention.heads);
+  const std::string kv_heads = std::to_string(attention.kv_heads);
+  issues.push_back({.code = "heads_do_not_divide",
+                    .field = "num_key_value_heads",
+                    .message = heads + " attention heads cannot share " + kv_heads + " key/value heads evenly.",
+                    .values = {{"value", kv_heads}, {"heads", heads}}});
+}
+
+}  // namespace
+
+std::int64_t Architecture::layers() const {
+  std::int64_t count = 0;
+  for (const LayerRun& run : runs) count += run.repeats * static_cast<std::int64_t>(run.period.size());
+  return count;
+}
+
+Issues Validate(const Architecture& architecture) {
+  Issues issues;
+  RequirePositive(issues, "hidden_size", architecture.hidden_size);
+  RequirePositive(issues, "vocab_size", architecture.vocab_size);
+  RequirePositive(issues, "num_hidden_layers", architecture.layers());
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      RequirePositive(issues, "intermediate_size", block.mlp.down.in_features);
+      ValidateAttention(issues, block.attention);
+      if (HasError(issues)) return issues;  // the blocks of a model share their faults: say each once
+    }
+  }
+  return issues;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/architecture.h"
+
+namespace tunefit {
+
+/// Exact numbers of parameters, tied tensors once, no buffers. Counts are whole numbers in int64.
+struct ParameterCounts {
+  std::int64_t embedding = 0;  ///< token and position tables
+  std::int64_t attention = 0;
+  std::int64_t mlp = 0;
+  std::int64_t norms = 0;
+  std::int64_t head = 0;  ///< zero when tied
+
+  std::int64_t total() const { return embedding + attention + mlp + norms + head; }
+};
+
+/// Weights and bias of one matrix.
+std::int64_t CountLinear(const LinearShape& linear);
+
+/// One vector for RMS norms, two for LayerNorm.
+std::int64_t CountNorm(NormKind kind, std::int64_t width);
+
+ParameterCounts CountBlock(const Block& block, std::int64_t hidden_size);
+
+/// PAR-1  Every parameter of the class that transformers loads for this architecture.
+ParameterCounts CountParameters(const Architecture& architecture);
+
+}  // namespace tunefit

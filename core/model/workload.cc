@@ -1,0 +1,94 @@
+#include "core/model/workload.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tunefit {
+namespace {
+
+/// Calls `visit(linear)` for every matrix of the model's layers that an adapter may sit on, each kind of block once.
+template <typename Visit>
+void ForEachLinear(const Architecture& architecture, Visit visit) {
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      const Attention& attention = block.attention;
+      visit(attention.query);
+      if (attention.layout == QkvLayout::kSeparate) {
+        visit(attention.key);
+        visit(attention.value);
+      }
+      visit(attention.output);
+      if (block.mlp.gated) visit(block.mlp.gate);
+      visit(block.mlp.up);
+      visit(block.mlp.down);
+    }
+  }
+}
+
+void ValidateTargets(Issues& issues, const Workload& workload) {
+  for (std::size_t i = 0; i < workload.method.target_modules.size(); ++i) {
+    const std::string& target = workload.method.target_modules[i];
+    bool found = false;
+    std::string known;
+    ForEachLinear(workload.architecture, [&](const LinearShape& linear) {
+      found = found || target == linear.name;
+      if (known.find(linear.name) == std::string::npos) known += (known.empty() ? "" : " ") + std::string(linear.name);
+    });
+    if (found) continue;
+    issues.push_back({.code = "unknown_target_module",
+                      .field = "method.target_modules." + std::to_string(i),
+                      .message = "This model has no linear module named \"" + target + "\"; it has " + known + ".",
+                      .values = {{"value", target}, {"known", known}}});
+  }
+}
+
+void ValidateRank(Issues& issues, const Workload& workload) {
+  std::int64_t smallest = 0;
+  ForEachLinear(workload.architecture, [&](const LinearShape& linear) {
+    const std::vector<std::string>& targets = workload.method.target_modules;
+    const bool chosen = workload.method.all_linear ||
+                        std::find(targets.begin(), targets.end(), std::string(linear.name)) != targets.end();
+    const std::int64_t side = std::min(linear.in_features, linear.out_features);
+    if (chosen && (smallest == 0 || side < smallest)) smallest = side;
+  });
+  if (smallest == 0 || workload.method.rank <= smallest) return;
+  const std::string rank = std::to_string(workload.method.rank);
+  const std::string high = std::to_string(smallest);
+  issues.push_back({.code = "rank_over_matrix",
+                    .field = "method.rank",
+                    .message = "A rank of " + rank + " exceeds the smallest adapted matrix, whose smaller side is " +
+                               high + ".",
+                    .values = {{"value", rank}, {"high", high}}});
+}
+
+void ValidatePositions(Issues& issues, const Workload& workload) {
+  const std::int64_t rows = workload.architecture.position_rows;
+  if (rows == 0 || workload.batch.sequence_length <= rows) return;
+  const std::string length = std::to_string(workload.batch.sequence_length);
+  const std::string high = std::to_string(rows);
+  issues.push_back({.code = "length_over_positions",
+                    .field = "batch.sequence_length",
+                    .message = "The model has learned positions for " + high + " tokens only; " + length +
+                               " cannot be trained without changing it.",
+                    .values = {{"value", length}, {"high", high}}});
+}
+
+}  // namespace
+
+Issues Validate(const Workload& workload) {
+  Issues issues = Validate(workload.architecture);
+  if (HasError(issues)) return issues;
+  if (workload.method.kind == MethodKind::kLora) {
+    ValidateTargets(issues, workload);
+    ValidateRank(issues, workload);
+  } else if (workload.quantization.kind != QuantizationKind::kNone) {
+    issues.push_back({.code = "quantized_full_training",
+                      .field = "quantization",
+                      .message = "A quantized base cannot be trained in full: choose LoRA over it, or no quantization.",
+                      .values = {}});
+  }
+  ValidatePositions(issues, workload);
+  return issues;
+}
+
+}  // namespace tunefit

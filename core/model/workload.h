@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/architecture.h"
+#include "core/model/dtype.h"
+#include "core/model/issue.h"
+
+namespace tunefit {
+
+enum class MethodKind : std::uint8_t { kFull, kLora };
+
+struct Method {
+  MethodKind kind = MethodKind::kFull;
+  std::int64_t rank = 16;
+  bool all_linear = true;                   ///< every matrix of the layers, not the output head
+  std::vector<std::string> target_modules;  ///< module names, when not all_linear
+  bool saves_embedding = false;             ///< modules_to_save holds the embedding: an fp32 copy trains
+  bool saves_head = false;                  ///< the same for the output head
+  double dropout = 0;
+  Dtype adapter_dtype = Dtype::kFp32;
+};
+
+enum class QuantizationKind : std::uint8_t { kNone, kNf4, kFp4, kInt8 };
+
+/// What is upcast after a quantized model is loaded.
+enum class PrepareKbit : std::uint8_t {
+  kNone,  ///< as loaded
+  kPeft,  ///< every unquantized float becomes fp32
+  kTrl,   ///< norms fp32, embeddings and head in the compute dtype
+};
+
+struct Quantization {
+  QuantizationKind kind = QuantizationKind::kNone;
+  bool double_quant = true;
+  PrepareKbit prepare = PrepareKbit::kPeft;
+};
+
+struct Precision {
+  Dtype weights = Dtype::kBf16;
+  Dtype compute = Dtype::kBf16;
+  bool autocast = true;  ///< the forward pass runs under torch.autocast(compute)
+};
+
+enum class Optimizer : std::uint8_t {
+  kAdamwForeach,  ///< adamw_torch: one transient copy of the trained parameters
+  kAdamwFused,    ///< adamw_torch_fused: no transient
+  kAdamw8bit,     ///< adamw_bnb_8bit: blockwise 8-bit states
+  kPagedAdamw32bit,
+  kPagedAdamw8bit,
+};
+
+enum class Checkpointing : std::uint8_t { kNone, kFull };
+
+enum class AttentionKernel : std::uint8_t { kEager, kSdpa, kFlash };
+
+enum class Loss : std::uint8_t {
+  kStandard,        ///< the model's own: fp32 logits, cross entropy over all of them
+  kChunked,         ///< the standard loss over blocks of tokens, each recomputed in backward
+  kFusedCe,         ///< one kernel over materialized logits, gradient in place (Liger cross entropy)
+  kFusedLinearCe,   ///< head and loss in one, no logits of the whole batch (Liger fused linear)
+};
+
+enum class Packing : std::uint8_t { kNone, kPacked, kPaddingFree };
+
+struct Batch {
+  std::int64_t per_device = 1;  ///< sequences in a micro-batch
+  std::int64_t gradient_accumulation = 1;
+  std::int64_t sequence_length = 2048;  ///< tokens, padded length
+  Packing packing = Packing::kNone;
+  bool length_varies = false;
+};
+
+/// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
+struct Habits {
+  bool logits_upcast = true;            ///< the model's loss works on an fp32 copy of the logits
+  bool outputs_upcast = true;           ///< accelerate returns fp32 outputs from an autocast forward
+  bool lora_casts_input = true;         ///< the adapter's input is cast to the adapter's dtype
+  std::int64_t loss_chunk_tokens = 0;   ///< tokens of a block in the chunked loss; 0: the core's default
+};
+
+/// Everything that decides a training step on one GPU: the typed request.
+struct Workload {
+  Architecture architecture;
+  Method method;
+  Quantization quantization;
+  Precision precision;
+  Optimizer optimizer = Optimizer::kAdamwFused;
+  Batch batch;
+  Checkpointing checkpointing = Checkpointing::kNone;
+  AttentionKernel attention = AttentionKernel::kSdpa;
+  Loss loss = Loss::kStandard;
+  Habits habits;
+};
+
+/// Faults that only show when the parts meet: a rank over the matrix, an unknown target module, a length beyond the
+/// learned positions, quantization under full fine-tuning. `field` is the request's path.
+Issues Validate(const Workload& workload);
+
+}  // namespace tunefit

@@ -1,0 +1,114 @@
+#include "core/trace/decoder.h"
+
+#include <utility>
+
+#include "core/trace/attention.h"
+
+namespace tunefit {
+namespace {
+
+constexpr Size kOneRowPerToken{1, Axis::kTokens};
+
+Value Activate(Tracer& tracer, Activation activation, Value x) {
+  switch (activation) {
+    case Activation::kSilu:
+      return tracer.Silu(std::move(x));
+    case Activation::kGeluTanh:
+      return tracer.Gelu(std::move(x));
+    case Activation::kGeluNew:
+      break;
+  }
+  // 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3))), written out as in transformers' NewGELUActivation.
+  Value half = tracer.Scale(x);
+  Value cube = tracer.Scale(tracer.Pow(x));
+  Value inner = tracer.Add(x, std::move(cube));
+  inner = tracer.Scale(std::move(inner));
+  Value outer = tracer.Shift(tracer.Tanh(std::move(inner)));
+  return tracer.Mul(std::move(half), std::move(outer));
+}
+
+Value Forward(Tracer& tracer, const MlpModule& module, const Value& hidden) {
+  tracer.scope.term = Term::kMlp;
+  if (!module.mlp->gated) {
+    Value up = Forward(tracer, module.up, hidden);
+    tracer.scope.module = "mlp.act";
+    Value active = Activate(tracer, module.mlp->activation, std::move(up));
+    return Forward(tracer, module.down, active);
+  }
+  Value gate = Forward(tracer, module.gate, hidden);
+  tracer.scope.module = "mlp.act_fn";
+  gate = Activate(tracer, module.mlp->activation, std::move(gate));
+  Value up = Forward(tracer, module.up, hidden);
+  tracer.scope.module = "mlp";
+  Value product = tracer.Mul(std::move(gate), std::move(up));
+  return Forward(tracer, module.down, product);
+}
+
+/// The residual stream between layers: kept whole where layers are checkpointed.
+Value AddResidual(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& residual,
+                  Value output) {
+  tracer.scope.module = "residual";
+  tracer.scope.term =
+      context.workload->checkpointing == Checkpointing::kFull ? Term::kCheckpoints : Term::kNorms;
+  if (layer.block->scales_residual) output = tracer.Scale(std::move(output));
+  return tracer.Add(residual, std::move(output));
+}
+
+}  // namespace
+
+LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place) {
+  const Attention& attention = block.attention;
+  const Mlp& mlp = block.mlp;
+  LayerModule layer;
+  layer.block = &block;
+  layer.attention.attention = &attention;
+  layer.mlp.mlp = &mlp;
+  layer.before_attention = factory.MakeNorm(block.norm, "input_layernorm", hidden_size, place);
+  layer.attention.query = factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
+  if (attention.layout == QkvLayout::kSeparate) {
+    layer.attention.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
+    layer.attention.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);
+  }
+  if (attention.head_norm) {
+    layer.attention.query_norm = factory.MakeNorm(NormKind::kRmsNorm, "q_norm", attention.head_dim, place);
+    layer.attention.key_norm = factory.MakeNorm(NormKind::kRmsNorm, "k_norm", attention.head_dim, place);
+  }
+  layer.attention.output = factory.MakeLinear(attention.output, attention.output.name, Term::kAttention, place);
+  if (block.norms_after) {
+    layer.after_attention = factory.MakeNorm(block.norm, "post_attention_layernorm", hidden_size, place);
+    layer.before_mlp = factory.MakeNorm(block.norm, "pre_feedforward_layernorm", hidden_size, place);
+    layer.after_mlp = factory.MakeNorm(block.norm, "post_feedforward_layernorm", hidden_size, place);
+  } else {
+    layer.before_mlp = factory.MakeNorm(block.norm, "post_attention_layernorm", hidden_size, place);
+  }
+  if (mlp.gated) layer.mlp.gate = factory.MakeLinear(mlp.gate, mlp.gate.name, Term::kMlp, place);
+  layer.mlp.up = factory.MakeLinear(mlp.up, mlp.up.name, Term::kMlp, place);
+  layer.mlp.down = factory.MakeLinear(mlp.down, mlp.down.name, Term::kMlp, place);
+  return layer;
+}
+
+Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
+  const Block& block = *layer.block;
+  const auto norm = [&tracer](const NormModule& module, const Value& x) {
+    tracer.scope.term = Term::kNorms;
+    return Forward(tracer, module, x, kOneRowPerToken);
+  };
+  tracer.scope.in_layer = true;
+  Value states = norm(layer.before_attention, hidden);
+  AttentionResult attended = Forward(tracer, layer.attention, context, states);
+  states = std::move(attended.output);
+  states = tracer.Dropout(std::move(states), block.residual_dropout);
+  if (block.norms_after) states = norm(layer.after_attention, states);
+  states = AddResidual(tracer, layer, context, hidden, states);
+
+  const Value residual = states;
+  states = norm(layer.before_mlp, states);
+  states = Forward(tracer, layer.mlp, states);
+  states = tracer.Dropout(std::move(states), block.residual_dropout);
+  if (block.norms_after) states = norm(layer.after_mlp, states);
+  states = AddResidual(tracer, layer, context, residual, states);
+  tracer.scope.in_layer = false;
+  return states;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,121 @@
+#include "core/trace/loss.h"
+
+#include <utility>
+
+namespace tunefit {
+namespace {
+
+constexpr Size kOnePerToken{1, Axis::kTokens};
+constexpr Size kScalar{1, Axis::kOnce};
+
+/// Tokens of a block where a stack does not say otherwise (TRL and torchtune cut their chunked losses alike).
+constexpr double kDefaultChunkTokens = 256;
+
+/// The head's output as the model returns it: scaled (Granite) or soft-capped (Gemma 2).
+Value Logits(Tracer& tracer, const Architecture& architecture, const LinearModule& head, const Value& hidden) {
+  Value logits = Forward(tracer, head, hidden);
+  if (architecture.scales_logits) logits = tracer.Scale(std::move(logits));
+  if (architecture.logits_softcap) {
+    logits = tracer.Scale(std::move(logits));
+    logits = tracer.Tanh(std::move(logits));
+    logits = tracer.Scale(std::move(logits));
+  }
+  return logits;
+}
+
+/// transformers' ForCausalLMLoss on materialized logits.
+Value PlainCrossEntropy(Tracer& tracer, const Workload& workload, const Value& logits, const Value& labels) {
+  Value scores = workload.habits.logits_upcast ? tracer.Cast(logits, Dtype::kFp32) : logits;
+  Value padded = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "padded labels");
+  Value shifted = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "shifted labels");
+  Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
+  return tracer.NegativeLogLikelihood(std::move(log_probabilities), shifted);
+}
+
+Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+                   const Value& labels) {
+  Value logits = Logits(tracer, workload.architecture, head, tracer.View(hidden));
+  Value loss = workload.loss == Loss::kFusedCe
+                   ? tracer.InPlaceCrossEntropy(workload.habits.logits_upcast ? tracer.Cast(logits, Dtype::kFp32)
+                                                                              : logits)
+                   : PlainCrossEntropy(tracer, workload, logits, labels);
+  tracer.EndAutocast();
+  if (workload.precision.autocast && workload.habits.outputs_upcast) {
+    Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
+  }
+  return loss;
+}
+
+/// Head and loss over blocks of tokens, each run again in backward: no logits of the whole batch.
+Value ChunkedLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
+  const auto width = static_cast<double>(workload.architecture.hidden_size);
+  const auto block = [&tracer, &workload, &head](const Value& x) {
+    tracer.scope = {"loss", Term::kLogitsAndLoss, false};
+    Value logits = Logits(tracer, workload.architecture, head, x);
+    Value labels = tracer.Empty({1, Axis::kChunk}, Dtype::kInt64, "labels");
+    return PlainCrossEntropy(tracer, workload, logits, labels);
+  };
+  // One block stands for all: they come one after another, and only their gradients for the hidden states stay.
+  Value part = tracer.Narrow(hidden, {width, Axis::kChunk});
+  Value loss = tracer.Checkpoint(block, part);
+  tracer.EndAutocast();
+  return loss;
+}
+
+/// Liger's fused linear cross entropy: the forward pass computes the gradients of the hidden states and, where it
+/// trains, of the head, block by block; only one block's logits exist at a time.
+/// Source: Liger-Kernel ops/fused_linear_cross_entropy.py.
+Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
+  const Architecture& architecture = workload.architecture;
+  const auto vocabulary = static_cast<double>(architecture.vocab_size);
+  const Dtype compute = tracer.autocast().value_or(tracer.DtypeOf(hidden));
+  Value hidden_gradient = tracer.Empty(tracer.SizeOf(hidden), tracer.DtypeOf(hidden), "hidden gradient");
+  Value weight_gradient;
+  if (tracer.RequiresGradient(head.weight)) {
+    weight_gradient = tracer.Empty(tracer.SizeOf(head.weight), tracer.DtypeOf(head.weight), "gradient");
+  }
+  Value losses = tracer.Empty(kOnePerToken, Dtype::kFp32, "losses");
+  {
+    Value copy;
+    if (tracer.DtypeOf(head.weight) != compute) {
+      copy = tracer.Empty(tracer.SizeOf(head.weight), compute, "cast weight");
+    }
+    Value logits = tracer.Empty({vocabulary, Axis::kChunk}, compute, "logits of a block");
+  }
+  Value loss = tracer.Prepared(hidden, head.weight, std::move(hidden_gradient), std::move(weight_gradient), kScalar,
+                               Dtype::kFp32);
+  tracer.EndAutocast();
+  return loss;
+}
+
+}  // namespace
+
+ChunkRule LossChunks(const Workload& workload) {
+  const Architecture& architecture = workload.architecture;
+  if (workload.loss == Loss::kFusedLinearCe) {
+    // Liger sizes its blocks so that a block's logits weigh about as much as the hidden states.
+    const std::int64_t ratio =
+        (architecture.vocab_size + architecture.hidden_size - 1) / architecture.hidden_size;
+    return {.tokens = 0, .power_of_two_share = static_cast<double>(ratio)};
+  }
+  const auto tokens = static_cast<double>(workload.habits.loss_chunk_tokens);
+  return {.tokens = tokens > 0 ? tokens : kDefaultChunkTokens, .power_of_two_share = 0};
+}
+
+Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, Value hidden,
+                const Value& labels) {
+  tracer.BeginSection(Moment::kLoss, -1, 1, 1);
+  tracer.scope = {head.path, Term::kLogitsAndLoss, false};
+  switch (workload.loss) {
+    case Loss::kChunked:
+      return ChunkedLoss(tracer, workload, head, hidden);
+    case Loss::kFusedLinearCe:
+      return FusedLinearLoss(tracer, workload, head, hidden);
+    case Loss::kStandard:
+    case Loss::kFusedCe:
+      break;
+  }
+  return StandardLoss(tracer, workload, head, hidden, labels);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,206 @@
+#include "core/trace/modules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace tunefit {
+namespace {
+
+constexpr Size Elements(std::int64_t count) { return {static_cast<double>(count), Axis::kOnce}; }
+
+/// Elements that share one scale in bitsandbytes' 4-bit formats, and scales that share a second one.
+/// Source: bitsandbytes functional.py, quantize_4bit: blocksize 64, nested blocksize 256.
+constexpr std::int64_t kQuantBlock = 64;
+constexpr std::int64_t kNestedBlock = 256;
+
+std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+bool ModuleFactory::Adapted(const char* name) const {
+  const Method& method = workload_.method;
+  if (method.kind != MethodKind::kLora) return false;
+  if (method.all_linear) return true;
+  return std::find(method.target_modules.begin(), method.target_modules.end(), std::string(name)) !=
+         method.target_modules.end();
+}
+
+Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
+  if (!Quantized()) return workload_.precision.weights;
+  switch (workload_.quantization.prepare) {
+    case PrepareKbit::kPeft:
+      return Dtype::kFp32;
+    case PrepareKbit::kTrl:
+      return is_norm ? Dtype::kFp32 : workload_.precision.weights;
+    case PrepareKbit::kNone:
+      break;
+  }
+  return workload_.precision.weights;
+}
+
+void ModuleFactory::AddQuantizedWeight(const LinearShape& shape, Place place) {
+  const Quantization& quantization = workload_.quantization;
+  const std::int64_t count = shape.in_features * shape.out_features;
+  const auto add = [&](std::int64_t elements, Dtype dtype, Term term, const char* role) {
+    tracer_.Weight(Elements(elements), dtype, term, role, false, place.count);
+  };
+  if (quantization.kind == QuantizationKind::kInt8) {
+    // LLM.int8: a byte a weight and one fp32 scale a row (bitsandbytes Int8Params: CB, SCB).
+    add(count, Dtype::kInt8, Term::kWeights, "weight");
+    add(shape.out_features, Dtype::kFp32, Term::kQuantization, "row scales");
+    return;
+  }
+  const Dtype packed = quantization.kind == QuantizationKind::kNf4 ? Dtype::kNf4 : Dtype::kFp4;
+  add(count + count % 2, packed, Term::kWeights, "weight");
+  const std::int64_t blocks = CeilDivide(count, kQuantBlock);
+  if (quantization.double_quant) {
+    add(blocks, Dtype::kUint8, Term::kQuantization, "absmax");
+    add(CeilDivide(blocks, kNestedBlock), Dtype::kFp32, Term::kQuantization, "nested absmax");
+    add(256, Dtype::kFp32, Term::kQuantization, "nested code");
+  } else {
+    add(blocks, Dtype::kFp32, Term::kQuantization, "absmax");
+  }
+  add(16, Dtype::kFp32, Term::kQuantization, "code");
+}
+
+Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
+  const Method& method = workload_.method;
+  Adapter adapter;
+  adapter.rank = static_cast<double>(method.rank);
+  adapter.dropout = method.dropout;
+  adapter.dtype = method.adapter_dtype;
+  adapter.casts_input = workload_.habits.lora_casts_input;
+  adapter.down = tracer_.Weight(Elements(method.rank * shape.in_features), method.adapter_dtype, Term::kAdapters,
+                                "lora_A.weight", true, place.count);
+  adapter.up = tracer_.Weight(Elements(method.rank * shape.out_features), method.adapter_dtype, Term::kAdapters,
+                              "lora_B.weight", true, place.count);
+  return adapter;
+}
+
+LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
+  tracer_.scope = {path, term, place.in_layer};
+  LinearModule module;
+  module.shape = shape;
+  module.path = path;
+  module.compute = workload_.precision.compute;
+  module.quantized = workload_.quantization.kind;
+  if (Quantized()) {
+    AddQuantizedWeight(shape, place);
+  } else {
+    module.weight = tracer_.Weight(Elements(shape.in_features * shape.out_features), workload_.precision.weights,
+                                   Term::kWeights, "weight", Trained(), place.count);
+  }
+  if (shape.bias) {
+    module.bias = tracer_.Weight(Elements(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
+                                 Trained(), place.count);
+  }
+  if (Adapted(shape.name)) module.adapter = MakeAdapter(shape, place);
+  return module;
+}
+
+NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place) {
+  tracer_.scope = {path, Term::kNorms, place.in_layer};
+  NormModule module;
+  module.kind = kind;
+  module.path = path;
+  const Dtype dtype = UnquantizedDtype(true);
+  module.weight = tracer_.Weight(Elements(width), dtype, Term::kWeights, "weight", Trained(), place.count);
+  if (kind == NormKind::kLayerNorm) {
+    module.bias = tracer_.Weight(Elements(width), dtype, Term::kWeights, "bias", Trained(), place.count);
+  }
+  return module;
+}
+
+Value ModuleFactory::MakeTable(std::int64_t rows, const char* path, bool saved) {
+  tracer_.scope = {path, Term::kEmbedding, false};
+  const Size elements = Elements(rows * workload_.architecture.hidden_size);
+  Value table = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
+  if (!saved) return table;
+  return tracer_.Weight(elements, Dtype::kFp32, Term::kAdapters, "modules_to_save", true, 1);
+}
+
+LinearModule ModuleFactory::MakeHead(const Value& table) {
+  const Architecture& architecture = workload_.architecture;
+  LinearModule head;
+  head.shape = {"lm_head", architecture.hidden_size, architecture.vocab_size, false};
+  head.path = "lm_head";
+  tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
+  const Size elements = Elements(architecture.hidden_size * architecture.vocab_size);
+  if (architecture.tied_head) {
+    head.weight = table;
+  } else {
+    head.weight = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
+  }
+  if (workload_.method.kind == MethodKind::kLora && workload_.method.saves_head) {
+    head.weight = tracer_.Weight(elements, Dtype::kFp32, Term::kAdapters, "modules_to_save", true, 1);
+  }
+  return head;
+}
+
+namespace {
+
+Value ForwardBase(Tracer& tracer, const LinearModule& module, const Value& x) {
+  const auto in = static_cast<double>(module.shape.in_features);
+  const auto out = static_cast<double>(module.shape.out_features);
+  if (module.quantized == QuantizationKind::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);
+  if (module.quantized == QuantizationKind::kInt8) return tracer.Int8Linear(x, module.bias, in, out);
+  const Dtype input = tracer.DtypeOf(x);
+  Value product = tracer.DequantizedLinear(tracer.Cast(x, module.compute), module.bias, in, out);
+  return tracer.Cast(std::move(product), input);
+}
+
+Value RmsNorm(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  const Dtype input = tracer.DtypeOf(x);
+  Value hidden = tracer.Cast(x, Dtype::kFp32);
+  Value variance = tracer.Mean(tracer.Pow(hidden), rows);
+  Value root = tracer.Rsqrt(tracer.Shift(variance));
+  hidden = tracer.Mul(hidden, std::move(root));
+  return tracer.Mul(module.weight, tracer.Cast(hidden, input));
+}
+
+Value RmsNormUnitGain(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  const Dtype input = tracer.DtypeOf(x);
+  Value hidden = tracer.Cast(x, Dtype::kFp32);
+  Value root = tracer.Rsqrt(tracer.Shift(tracer.Mean(tracer.Pow(hidden), rows)));
+  hidden = tracer.Mul(std::move(hidden), std::move(root));
+  Value gain = tracer.Shift(tracer.Cast(module.weight, Dtype::kFp32));
+  hidden = tracer.Mul(hidden, std::move(gain));
+  return tracer.Cast(hidden, input);
+}
+
+}  // namespace
+
+Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
+  tracer.scope.module = module.path;
+  if (!module.adapter) return ForwardBase(tracer, module, x);
+  const Adapter& adapter = *module.adapter;
+  Value result = ForwardBase(tracer, module, x);
+  const Dtype output = tracer.DtypeOf(result);
+  Value input = adapter.casts_input ? tracer.Cast(x, adapter.dtype) : x;
+  const auto in = static_cast<double>(module.shape.in_features);
+  const auto out = static_cast<double>(module.shape.out_features);
+  Value low = tracer.Dropout(input, adapter.dropout);
+  low = tracer.Linear(std::move(low), adapter.down, Value(), in, adapter.rank);
+  Value update = tracer.Linear(low, adapter.up, Value(), adapter.rank, out);
+  low.Drop();
+  update = tracer.Scale(std::move(update));
+  result = tracer.Add(result, std::move(update));
+  return tracer.Cast(std::move(result), output);
+}
+
+Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  tracer.scope.module = module.path;
+  switch (module.kind) {
+    case NormKind::kRmsNorm:
+      return RmsNorm(tracer, module, x, rows);
+    case NormKind::kRmsNormUnitGain:
+      return RmsNormUnitGain(tracer, module, x, rows);
+    case NormKind::kLayerNorm:
+      break;
+  }
+  return tracer.LayerNorm(x, module.weight, module.bias, rows);
+}
+
+}  // namespace tunefit

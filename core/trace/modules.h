@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/model/workload.h"
+#include "core/trace/tracer.h"
+
+namespace tunefit {
+
+/// What is declared once for a whole kind of layer: how many of it the model has, and where its path starts.
+struct Place {
+  std::int64_t count = 1;  ///< how many modules of the model this one stands for
+  bool in_layer = false;
+};
+
+/// A low-rank adapter beside a matrix.
+struct Adapter {
+  Value down, up;  ///< PEFT's lora_A and lora_B
+  double rank = 0;
+  double dropout = 0;
+  Dtype dtype = Dtype::kFp32;
+  bool casts_input = true;
+};
+
+/// torch.nn.Linear, or what PEFT and bitsandbytes put in its place. Substitution happens here, once, as the libraries do
+/// it to a model after it is built; the layers that call it never ask.
+struct LinearModule {
+  LinearShape shape;
+  const char* path = "";
+  Value weight, bias;  ///< no weight where the matrix is quantized
+  QuantizationKind quantized = QuantizationKind::kNone;
+  Dtype compute = Dtype::kBf16;
+  bool bias_first = false;  ///< Conv1D and Linear with bias use addmm
+  std::optional<Adapter> adapter;
+};
+
+struct NormModule {
+  NormKind kind = NormKind::kRmsNorm;
+  const char* path = "";
+  Value weight, bias;
+};
+
+/// Declares the model's modules for a workload: which weights exist, in which dtype, frozen or trained, quantized or
+/// adapted. Everything PEFT, bitsandbytes and prepare_model_for_kbit_training do to a freshly built model.
+class ModuleFactory {
+ public:
+  ModuleFactory(Tracer& tracer, const Workload& workload) : tracer_(tracer), workload_(workload) {}
+
+  LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
+  NormModule MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place);
+  /// The token or position table. `saved` adds PEFT's trained fp32 copy and keeps the original, frozen.
+  Value MakeTable(std::int64_t rows, const char* path, bool saved);
+  /// The output head: `table` itself where it is tied.
+  LinearModule MakeHead(const Value& table);
+
+ private:
+  bool Trained() const { return workload_.method.kind == MethodKind::kFull; }
+  bool Adapted(const char* name) const;
+  bool Quantized() const { return workload_.quantization.kind != QuantizationKind::kNone; }
+  void AddQuantizedWeight(const LinearShape& shape, Place place);
+  Adapter MakeAdapter(const LinearShape& shape, Place place);
+  Dtype UnquantizedDtype(bool is_norm) const;
+
+  Tracer& tracer_;
+  const Workload& workload_;
+};
+
+Value Forward(Tracer& tracer, const LinearModule& module, const Value& x);
+
+/// `rows` is the number of vectors that are normalized: one statistic each.
+Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size rows);
+
+}  // namespace tunefit

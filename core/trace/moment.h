@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tunefit {
+
+/// The moments of a training step, in order. Phases, timeline, charts and tests share them.
+enum class Moment : std::uint8_t { kLoad, kStatic, kBetweenSteps, kForward, kLoss, kBackward, kOptimizer, kSave };
+
+/// The name used in reports: "forward".
+constexpr const char* MomentName(Moment moment) {
+  switch (moment) {
+    case Moment::kLoad:
+      return "load";
+    case Moment::kStatic:
+      return "static";
+    case Moment::kBetweenSteps:
+      return "between_steps";
+    case Moment::kForward:
+      return "forward";
+    case Moment::kLoss:
+      return "loss";
+    case Moment::kBackward:
+      return "backward";
+    case Moment::kOptimizer:
+      return "optimizer";
+    case Moment::kSave:
+      return "save";
+  }
+  return "";
+}
+
+/// What a storage is there for; the lines of the breakdown.
+enum class Term : std::uint8_t {
+  kWeights,
+  kQuantization,  ///< scales and tables beside packed weights
+  kAdapters,
+  kBuffers,
+  kGradients,
+  kOptimizerStates,
+  kOptimizerTransient,
+  kAutocastCopies,  ///< weights cast to the compute dtype
+  kCheckpoints,     ///< layer inputs kept for recomputation
+  kEmbedding,
+  kAttention,
+  kMlp,
+  kNorms,
+  kLogitsAndLoss,
+  kWorkspace,  ///< gradients of activations and temporaries of an operation at work
+  kInputs,
+  kCount,
+};
+
+constexpr int kTermCount = static_cast<int>(Term::kCount);
+
+/// The id used in reports: "optimizer_states".
+constexpr const char* TermName(Term term) {
+  switch (term) {
+    case Term::kWeights:
+      return "weights";
+    case Term::kQuantization:
+      return "quantization";
+    case Term::kAdapters:
+      return "adapters";
+    case Term::kBuffers:
+      return "buffers";
+    case Term::kGradients:
+      return "gradients";
+    case Term::kOptimizerStates:
+      return "optimizer_states";
+    case Term::kOptimizerTransient:
+      return "optimizer_transient";
+    case Term::kAutocastCopies:
+      return "autocast_copies";
+    case Term::kCheckpoints:
+      return "checkpoints";
+    case Term::kEmbedding:
+      return "embedding";
+    case Term::kAttention:
+      return "attention";
+    case Term::kMlp:
+      return "mlp";
+    case Term::kNorms:
+      return "norms";
+    case Term::kLogitsAndLoss:
+      return "logits_and_loss";
+    case Term::kWorkspace:
+      return "workspace";
+    case Term::kInputs:
+      return "inputs";
+    case Term::kCount:
+      break;
+  }
+  return "";
+}
+
+}  // namespace tunefit

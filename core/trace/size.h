@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "core/model/dtype.h"
+
+namespace tunefit {
+
+/// What a tensor's number of elements grows with. A tensor is a product of sides, so one of these and a coefficient say
+/// its size for every batch and length: a trace is written once and read at any batch.
+enum class Axis : std::uint8_t {
+  kOnce,           ///< neither batch nor length
+  kLength,         ///< s
+  kLengthSquared,  ///< s * s
+  kBatch,          ///< b
+  kTokens,         ///< b * s
+  kScores,         ///< b * s * s
+  kChunk,          ///< tokens of one block of a chunked loss
+  kIfBatched,      ///< 1 where b > 1, else 0
+  kTokensIfBatched,  ///< b * s where b > 1, else 0: copies that PyTorch avoids for a single sequence
+  kCount,
+};
+
+constexpr int kAxisCount = static_cast<int>(Axis::kCount);
+
+/// A number of elements: coefficient x axis.
+struct Size {
+  double coefficient = 0;
+  Axis axis = Axis::kOnce;
+
+  constexpr Size operator*(double factor) const { return {coefficient * factor, axis}; }
+  constexpr bool operator==(const Size&) const = default;
+};
+
+/// The same size where the batch is above one, else nothing.
+constexpr Size IfBatched(Size size) {
+  return {size.coefficient, size.axis == Axis::kTokens ? Axis::kTokensIfBatched : Axis::kIfBatched};
+}
+
+/// How many tokens a chunked loss works on at a time: a fixed number, or the power of two next above a share.
+struct ChunkRule {
+  double tokens = 0;              ///< fixed
+  double power_of_two_share = 0;  ///< where above zero: next_power_of_two(ceil(tokens / share))
+
+  constexpr double Tokens(double total) const {
+    if (power_of_two_share <= 0) return std::min(total, tokens);
+    double power = 1;
+    while (power * power_of_two_share < total) power *= 2;
+    return std::min(total, power);
+  }
+};
+
+/// The values of the axes for one batch and length.
+struct Axes {
+  std::array<double, kAxisCount> values{};
+
+  static constexpr Axes Of(double batch, double length, const ChunkRule& chunk) {
+    const double batched = batch > 1 ? 1 : 0;
+    const double tokens = batch * length;
+    return {{1, length, length * length, batch, tokens, tokens * length, chunk.Tokens(tokens), batched,
+             batched * tokens}};
+  }
+  constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
+};
+
+}  // namespace tunefit

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/dtype.h"
+#include "core/trace/moment.h"
+#include "core/trace/size.h"
+
+namespace tunefit {
+
+using StorageId = std::int32_t;
+constexpr StorageId kNoStorage = -1;
+
+/// A block of device memory, counted once however many tensors look at it.
+struct Storage {
+  Size elements;
+  Dtype dtype = Dtype::kFp32;
+  Term term = Term::kWorkspace;
+  const char* module = "";  ///< the part of the model at work: "self_attn.q_proj"
+  const char* role = "";    ///< what it is there: "weight", "mm", "probabilities"
+  bool in_layer = false;    ///< its module's path starts with the layer's
+};
+
+/// A storage comes to life (+1) or ends (-1; more at once where one traced storage stands for those of many layers). The
+/// tracer resolves who still refers to it, so a replay only adds and subtracts.
+struct Event {
+  StorageId storage;
+  std::int32_t change;
+};
+
+/// A stretch of events that belongs together and stands for `repeats` equal stretches: a layer's forward or backward.
+/// Live bytes before the k-th repetition are affine in k, so one traced stretch says all of them.
+struct Section {
+  std::int32_t first_event = 0;
+  std::int32_t end_event = 0;
+  Moment moment = Moment::kForward;
+  std::int64_t layer = -1;  ///< of the first repetition in time; -1 outside the layers
+  std::int64_t layers = 1;  ///< layers in one repetition (the period of the run)
+  std::int64_t repeats = 1;
+};
+
+/// A storage that lives through the whole step, `count` of them alike.
+struct Resident {
+  StorageId storage;
+  std::int64_t count;
+};
+
+/// One training step, traced: what lives throughout, and what comes and goes in which order. Sizes are symbolic in
+/// batch and length; `Replay` reads them for given ones.
+struct Step {
+  std::vector<Storage> storages;
+  std::vector<Resident> weights;           ///< weights, quantization tables, adapters, buffers
+  std::vector<Resident> optimizer_states;  ///< from the first optimizer step on
+  std::vector<Resident> trained;           ///< the weights that get gradients, among `weights`
+  std::vector<Resident> paged_states;      ///< optimizer states in managed memory, outside torch's allocator
+  std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
+  std::vector<Event> events;
+  std::vector<Section> sections;  ///< in time order: forward, loss, backward
+  ChunkRule chunk;                ///< of the loss, for Axes
+  /// Gradients of earlier micro-batches are alive during the traced one (accumulation above one).
+  bool gradients_alive = false;
+};
+
+}  // namespace tunefit

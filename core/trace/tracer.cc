@@ -1,0 +1,158 @@
+#include "core/trace/tracer.h"
+
+namespace tunefit {
+
+// --- storages and references -------------------------------------------------------------------------------------
+
+StorageId Tracer::Allocate(Size elements, Dtype dtype, const char* role) {
+  const auto id = static_cast<StorageId>(step_.storages.size());
+  step_.storages.push_back({elements, dtype, scope.term, scope.module, role, scope.in_layer});
+  // A recomputation that has kept all it needs raises an exception in PyTorch: nothing further is computed.
+  const bool stopped = mode_ == Mode::kRecompute && kept_ >= kept_limit_;
+  references_.push_back(stopped ? -1 : 1);
+  if (!stopped) step_.events.push_back({id, 1});
+  return id;
+}
+
+void Tracer::Release(StorageId storage) {
+  std::int32_t& references = references_[static_cast<std::size_t>(storage)];
+  if (references < 0) return;
+  if (--references == 0) step_.events.push_back({storage, -1});
+}
+
+void Tracer::EndAutocast() {
+  // Every layer's copies end here together, also those of the layers that a repeated section stands for.
+  const std::vector<WeightCopy> copies = std::exchange(weight_copies_, {});
+  for (const WeightCopy& copy : copies) {
+    const StorageId storage = At(copy.value).storage;
+    if (references_[static_cast<std::size_t>(storage)] == 1) {
+      references_[static_cast<std::size_t>(storage)] = -1;
+      step_.events.push_back({storage, -static_cast<std::int32_t>(copy.repeats)});
+    }
+  }
+}
+
+Value Tracer::Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_gradient) {
+  std::int32_t index = 0;
+  if (free_tensors_.empty()) {
+    index = static_cast<std::int32_t>(tensors_.size());
+    tensors_.emplace_back();
+  } else {
+    index = free_tensors_.back();
+    free_tensors_.pop_back();
+  }
+  Tensor& tensor = tensors_[static_cast<std::size_t>(index)];
+  tensor = {storage, elements, dtype, requires_gradient, false, {}, 1};
+  return {this, index};
+}
+
+void Tracer::TensorDropped(std::int32_t index) {
+  Release(tensors_[static_cast<std::size_t>(index)].storage);
+  free_tensors_.push_back(index);
+}
+
+bool Tracer::RequiresGradient(const Value& x) const { return x && At(x).requires_gradient; }
+Dtype Tracer::DtypeOf(const Value& x) const { return At(x).dtype; }
+Size Tracer::SizeOf(const Value& x) const { return At(x).elements; }
+
+Value Tracer::Weight(Size elements, Dtype dtype, Term term, const char* role, bool trainable, std::int64_t count) {
+  const auto id = static_cast<StorageId>(step_.storages.size());
+  step_.storages.push_back({elements, dtype, term, scope.module, role, scope.in_layer});
+  references_.push_back(-1);  // resident: no event ever ends it
+  step_.weights.push_back({id, count});
+  Value value = Wrap(id, elements, dtype, trainable);
+  if (!trainable) return value;
+  step_.trained.push_back({id, count});
+  Node leaf = Begin(OpKind::kLeaf);
+  leaf.is_weight = true;
+  leaf.out_elements = elements;
+  leaf.out_dtype = dtype;
+  Tensor& tensor = At(value);
+  tensor.is_weight = true;
+  tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};
+  nodes_.push_back(leaf);
+  return value;
+}
+
+Value Tracer::Input(Size elements, Dtype dtype, const char* role) {
+  return Wrap(Allocate(elements, dtype, role), elements, dtype, false);
+}
+
+Value Tracer::Empty(Size elements, Dtype dtype, const char* role) { return Input(elements, dtype, role); }
+
+Value Tracer::RequireGradient(Value x) {
+  Node leaf = Begin(OpKind::kLeaf);
+  Tensor& tensor = At(x);
+  leaf.out_elements = tensor.elements;
+  leaf.out_dtype = tensor.dtype;
+  tensor.requires_gradient = true;
+  tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};
+  nodes_.push_back(leaf);
+  return x;
+}
+
+// --- recording ------------------------------------------------------------------------------------------------------
+
+Tracer::Node Tracer::Begin(OpKind kind) const {
+  Node node;
+  node.kind = kind;
+  node.scope = scope;
+  return node;
+}
+
+void Tracer::AddInput(Node& node, const Value& input) const {
+  const int i = node.inputs++;
+  if (!input) return;
+  const Tensor& tensor = At(input);
+  node.in_elements[static_cast<std::size_t>(i)] = tensor.elements;
+  node.in_dtypes[static_cast<std::size_t>(i)] = tensor.dtype;
+  if (!tensor.requires_gradient) return;
+  // Inside a checkpointed module nothing is recorded: any edge will do to say that a gradient is wanted.
+  node.edges[static_cast<std::size_t>(i)] = mode_ == Mode::kDiscard ? Edge{0, 0} : tensor.source;
+}
+
+bool Tracer::NeedsBackward(const Node& node) const {
+  for (int i = 0; i < node.inputs; ++i) {
+    if (node.edges[static_cast<std::size_t>(i)].node >= 0) return true;
+  }
+  return false;
+}
+
+void Tracer::Keep(Node& node, StorageId storage) {
+  if (mode_ != Mode::kRecord) ++kept_;
+  if (mode_ == Mode::kDiscard) return;
+  Refer(storage);
+  node.saved[node.saved_count++] = storage;
+}
+
+Value Tracer::AddOutput(Node&& node, StorageId storage, Size elements, Dtype dtype) {
+  const bool wanted = NeedsBackward(node);
+  Value value = Wrap(storage, elements, dtype, wanted);
+  if (!wanted || mode_ == Mode::kDiscard) return value;
+  node.out_elements = elements;
+  node.out_dtype = dtype;
+  At(value).source = {static_cast<std::int32_t>(nodes_.size()), 0};
+  nodes_.push_back(node);
+  return value;
+}
+
+// --- time ------------------------------------------------------------------------------------------------------------
+
+void Tracer::CloseSection() {
+  if (!step_.sections.empty()) step_.sections.back().end_event = static_cast<std::int32_t>(step_.events.size());
+}
+
+void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats) {
+  CloseSection();
+  const auto now = static_cast<std::int32_t>(step_.events.size());
+  const Section section{now, now, moment, layer, layers, repeats};
+  step_.sections.push_back(section);
+  marks_.push_back({static_cast<std::int32_t>(nodes_.size()), section});
+}
+
+Step Tracer::Finish() {
+  CloseSection();
+  return std::move(step_);
+}
+
+}  // namespace tunefit

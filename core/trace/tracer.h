@@ -1,0 +1,260 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/trace/step.h"
+
+namespace tunefit {
+
+class Tracer;
+
+/// A reference to a tensor, as a Python name is one: the tensor lives while a Value or autograd refers to it. C++ scopes
+/// in the traced modules stand for Python's.
+class Value {
+ public:
+  Value() = default;
+  Value(const Value& other);
+  Value(Value&& other) noexcept : tracer_(other.tracer_), index_(other.index_) { other.tracer_ = nullptr; }
+  Value& operator=(Value other) noexcept {
+    std::swap(tracer_, other.tracer_);
+    std::swap(index_, other.index_);
+    return *this;
+  }
+  ~Value() { Drop(); }
+
+  /// Forgets the tensor now, as `del` does.
+  void Drop();
+  explicit operator bool() const { return tracer_ != nullptr; }
+
+ private:
+  friend class Tracer;
+  Value(Tracer* tracer, std::int32_t index) : tracer_(tracer), index_(index) {}
+
+  Tracer* tracer_ = nullptr;
+  std::int32_t index_ = -1;
+};
+
+/// The operations that autograd knows; each has a rule for what it keeps and what its backward allocates.
+enum class OpKind : std::uint8_t {
+  kLeaf,        ///< a trained weight, or a tensor that was told to require a gradient
+  kView,        ///< the gradient passes through unchanged
+  kReshape,     ///< a view whose gradient has to be copied into place
+  kSlice,       ///< the gradient is scattered into a tensor of the whole size
+  kCast,
+  kElementwise, ///< one gradient per input, computed from it and the kept ones
+  kAdd,         ///< the gradient goes to both inputs
+  kPow,
+  kMean,
+  kRsqrt,
+  kLinear,
+  kLinearBias,
+  kBatchMatmul,
+  kDequantizedLinear,
+  kCat,
+  kExpandHeads,  ///< key/value heads repeated; the gradient is summed over the copies
+  kSplit,        ///< one fused projection cut in three; the gradients are joined
+  kLayerNorm,
+  kEmbedding,
+  kAttention,     ///< a fused kernel: gradients of q, k and v at once
+  kNegativeLogLikelihood,
+  kCheckpoint,    ///< a module that is run again in backward
+  kPrepared,      ///< gradients that the forward pass already computed (fused linear cross entropy)
+};
+
+/// Records what PyTorch would allocate and free while the traced modules run: a small PyTorch without data. Operations
+/// follow autograd's and autocast's rules; `Backward` walks the recorded graph as the engine does, in reverse order of
+/// creation. Value arguments that are moved in end as soon as the operation has run, as Python's temporaries do.
+class Tracer {
+ public:
+  /// `accumulates`: gradients of an earlier micro-batch exist, new ones are added to them in place.
+  Tracer(std::optional<Dtype> autocast, bool accumulates) : autocast_(autocast) {
+    step_.gradients_alive = accumulates;
+  }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // --- where we are: names and terms of the storages that follow ------------------------------------------------
+  struct Scope {
+    const char* module = "";
+    Term term = Term::kWorkspace;
+    bool in_layer = false;
+  };
+  Scope scope;
+
+  // --- tensors that exist before the step -------------------------------------------------------------------------
+  /// A weight that lives throughout, `count` of them alike in the model.
+  Value Weight(Size elements, Dtype dtype, Term term, const char* role, bool trainable, std::int64_t count);
+  /// A tensor that the data loader or the model makes before the layers; no gradient.
+  Value Input(Size elements, Dtype dtype, const char* role);
+
+  // --- operations ----------------------------------------------------------------------------------------------------
+  Value Empty(Size elements, Dtype dtype, const char* role);  ///< no gradient
+  Value View(Value x);
+  Value Reshape(Value x);                      ///< a view; its gradient is copied
+  Value Copy(Value x, const char* role);       ///< contiguous() of something that is not
+  Value Slice(Value x, double share);          ///< a view of a part
+  Value Cast(Value x, Dtype to);               ///< x itself where nothing changes
+  Value Scale(Value x);                        ///< times a constant
+  Value Shift(Value x);                        ///< plus a constant
+  Value Negate(Value x) { return Scale(std::move(x)); }
+  Value Add(Value a, Value b);
+  Value Mul(Value a, Value b);
+  Value Pow(Value x);
+  Value Mean(Value x, Size rows);
+  Value Rsqrt(Value x);
+  Value Silu(Value x);
+  Value Gelu(Value x);
+  Value Tanh(Value x);
+  Value Softmax(Value x);
+  Value Dropout(Value x, double probability);
+  Value Cat(Value a, Value b);
+  Value ExpandHeads(Value x, double copies);
+  std::array<Value, 3> Split(Value x, const std::array<Size, 3>& sizes);
+  Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
+  /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
+  Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features);
+  /// LLM.int8: quantizes the input, multiplies in int8, keeps the input; backward dequantizes the matrix to fp16.
+  Value Int8Linear(Value x, const Value& bias, double in_features, double out_features);
+  Value BatchMatmul(Value a, Value b, Size out);
+  Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows);
+  Value Embedding(const Value& ids, const Value& weight, Size out);
+  /// A fused attention kernel; keeps its inputs, the output and a log-sum-exp per row.
+  Value FusedAttention(Value q, Value k, Value v, Value mask, Size rows);
+  /// The mean of -log p over the labels; log-probabilities come from Softmax (log_softmax keeps and costs the same).
+  Value NegativeLogLikelihood(Value log_probabilities, Value labels);
+  /// Runs `module` without keeping anything but its input; runs it again in backward.
+  Value Checkpoint(const std::function<Value(Value)>& module, Value x);
+  /// A result whose gradients for `x` (and `weight`) exist already.
+  Value Prepared(Value x, const Value& weight, Value x_gradient, Value weight_gradient, Size out, Dtype dtype);
+  /// A kernel that turns logits into their own gradient while it computes the loss (Liger, Unsloth, foak).
+  Value InPlaceCrossEntropy(Value logits);
+  /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
+  Value Narrow(const Value& x, Size part);
+  Value RequireGradient(Value x);  ///< x becomes a leaf that keeps a gradient
+  void Hold(Value x) { held_.push_back(std::move(x)); }  ///< lives until the step ends
+  bool RequiresGradient(const Value& x) const;
+  Dtype DtypeOf(const Value& x) const;
+  Size SizeOf(const Value& x) const;
+
+  // --- autocast -----------------------------------------------------------------------------------------------------
+  /// Leaves the outermost autocast region: cached copies of weights end.
+  void EndAutocast();
+  std::optional<Dtype> autocast() const { return autocast_; }
+
+  // --- time ------------------------------------------------------------------------------------------------------------
+  void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);
+  void Backward(Value loss);
+  Step Finish();
+
+ private:
+  friend class Value;
+
+  /// Where a gradient goes: an output slot of a recorded operation.
+  struct Edge {
+    std::int32_t node = -1;
+    std::uint8_t slot = 0;
+  };
+  struct Tensor {
+    StorageId storage = kNoStorage;
+    Size elements;
+    Dtype dtype = Dtype::kFp32;
+    bool requires_gradient = false;
+    bool is_weight = false;
+    Edge source;
+    std::int32_t references = 0;
+  };
+  struct Node {
+    OpKind kind = OpKind::kView;
+    std::uint8_t inputs = 0;
+    std::uint8_t saved_count = 0;
+    bool is_weight = false;  ///< a leaf whose gradient is a parameter's
+    std::array<Edge, 3> edges;
+    std::array<Size, 3> in_elements;
+    std::array<Dtype, 3> in_dtypes{};
+    std::array<StorageId, 6> saved{};
+    std::array<StorageId, 3> gradients{kNoStorage, kNoStorage, kNoStorage};
+    Size out_elements;
+    Dtype out_dtype = Dtype::kFp32;
+    Size extra;                     ///< kDequantizedLinear: elements of the whole matrix
+    std::int32_t recomputation = -1;  ///< kCheckpoint: which module
+    Scope scope;
+  };
+  /// Nodes from `first_node` on belong to this stretch of the forward pass.
+  struct Mark {
+    std::int32_t first_node;
+    Section section;
+  };
+  enum class Mode : std::uint8_t {
+    kRecord,     ///< keep what backward needs
+    kDiscard,    ///< inside a checkpointed module: only count what would be kept
+    kRecompute,  ///< run again: keep, until as much is kept as was counted, then nothing more is computed
+  };
+  struct Recomputation {
+    std::function<Value(Value)> module;
+    std::int32_t kept = 0;
+  };
+
+  struct WeightCopy {
+    std::int32_t weight;   ///< the tensor it was cast from
+    std::int64_t repeats;  ///< of the section it was made in
+    Value value;
+  };
+
+  Value Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_gradient);
+  StorageId Allocate(Size elements, Dtype dtype, const char* role);
+  void Refer(StorageId storage) { ++references_[static_cast<std::size_t>(storage)]; }
+  void Release(StorageId storage);
+  void Keep(Node& node, StorageId storage);
+  Tensor& At(const Value& value) { return tensors_[static_cast<std::size_t>(value.index_)]; }
+  const Tensor& At(const Value& value) const { return tensors_[static_cast<std::size_t>(value.index_)]; }
+  void TensorDropped(std::int32_t index);
+
+  /// Starts a node with one input after another; AddOutput ties a tensor to it when any input requires a gradient.
+  Node Begin(OpKind kind) const;
+  void AddInput(Node& node, const Value& input) const;
+  bool NeedsBackward(const Node& node) const;
+  Value AddOutput(Node&& node, StorageId storage, Size elements, Dtype dtype);
+  Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
+  Value LowPrecision(Value x);
+  Value LowPrecisionWeight(const Value& weight);
+  Value Fp32(Value x);
+
+  void Deposit(Edge edge, StorageId gradient);
+  void RunNode(std::int32_t index);
+  void RunCheckpoint(std::int32_t index);
+  StorageId GradientLike(const Node& node, int input, const char* role);
+  void DepositResults(Node& node, std::array<StorageId, 3>& results);
+  void FreeNode(Node& node);
+  void CloseSection();
+
+  std::optional<Dtype> autocast_;
+  Mode mode_ = Mode::kRecord;
+  std::int32_t kept_ = 0;        ///< in kDiscard and kRecompute
+  std::int32_t kept_limit_ = 0;  ///< in kRecompute
+  Step step_;
+  std::vector<std::int32_t> references_;  ///< of each storage; negative: never allocated
+  std::vector<Tensor> tensors_;
+  std::vector<std::int32_t> free_tensors_;
+  std::vector<Node> nodes_;
+  std::vector<Mark> marks_;
+  std::vector<Recomputation> recomputations_;
+  std::vector<WeightCopy> weight_copies_;  ///< autocast's cache
+  std::vector<Value> held_;
+};
+
+inline Value::Value(const Value& other) : tracer_(other.tracer_), index_(other.index_) {
+  if (tracer_ != nullptr) ++tracer_->tensors_[static_cast<std::size_t>(index_)].references;
+}
+
+inline void Value::Drop() {
+  if (tracer_ == nullptr) return;
+  Tracer* tracer = std::exchange(tracer_, nullptr);
+  if (--tracer->tensors_[static_cast<std::size_t>(index_)].references == 0) tracer->TensorDropped(index_);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,155 @@
+#include "core/trace/training_step.h"
+
+#include <utility>
+
+#include "core/trace/decoder.h"
+#include "core/trace/loss.h"
+#include "core/trace/optimizer.h"
+
+namespace tunefit {
+namespace {
+
+constexpr Size kOnePerToken{1, Axis::kTokens};
+
+/// A stretch of the model's layers that is traced once: `repeats` periods in a row are equal to it.
+struct Stretch {
+  std::vector<LayerModule> layers;
+  std::int64_t first_layer = 0;
+  std::int64_t repeats = 1;
+};
+
+/// Splits a run into its first period, its middle and its last: the ends meet other parts of the model.
+std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Architecture& architecture, Unrolling unrolling) {
+  std::vector<Stretch> stretches;
+  std::int64_t first_layer = 0;
+  for (const LayerRun& run : architecture.runs) {
+    const auto period = static_cast<std::int64_t>(run.period.size());
+    const bool folded = unrolling == Unrolling::kEnds && run.repeats > 3;
+    const std::int64_t traced = folded ? 3 : run.repeats;
+    for (std::int64_t i = 0; i < traced; ++i) {
+      Stretch stretch;
+      stretch.repeats = folded && i == 1 ? run.repeats - 2 : 1;
+      stretch.first_layer = first_layer;
+      const Place place{stretch.repeats, true};
+      for (const Block& block : run.period) {
+        stretch.layers.push_back(MakeLayer(factory, block, architecture.hidden_size, place));
+      }
+      first_layer += period * stretch.repeats;
+      stretches.push_back(std::move(stretch));
+    }
+  }
+  return stretches;
+}
+
+/// Rotary tables, position ids and masks that the model makes before its layers.
+LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype hidden) {
+  const Architecture& architecture = workload.architecture;
+  const Attention& attention = architecture.runs.front().period.front().attention;
+  LayerContext context;
+  context.workload = &workload;
+  tracer.scope = {"rotary_emb", Term::kBuffers, false};
+  if (attention.rotary) {
+    const Size table{static_cast<double>(attention.head_dim), Axis::kLength};
+    Value angles = tracer.Empty(table, Dtype::kFp32, "angles");
+    Value cosine = tracer.Empty(table, Dtype::kFp32, "cosine");
+    Value sine = tracer.Empty(table, Dtype::kFp32, "sine");
+    context.cosine = tracer.Empty(table, hidden, "cosine");
+    context.sine = tracer.Empty(table, hidden, "sine");
+  }
+  tracer.scope.module = "causal_mask";
+  constexpr Size kPairs{1, Axis::kScores};
+  const bool padded = workload.batch.packing == Packing::kNone;
+  if (workload.attention == AttentionKernel::kEager) {
+    Value allowed = tracer.Empty(kPairs, Dtype::kBool, "allowed");
+    context.mask = tracer.Empty(kPairs, hidden, "mask");
+  } else if (workload.attention == AttentionKernel::kSdpa && padded) {
+    context.mask = tracer.Empty(kPairs, Dtype::kBool, "mask");
+  }
+  return context;
+}
+
+Value EmbedTokens(Tracer& tracer, const Workload& workload, const Value& table, const Value& positions,
+                  const Value& ids) {
+  const Architecture& architecture = workload.architecture;
+  const Size tokens{static_cast<double>(architecture.hidden_size), Axis::kTokens};
+  tracer.scope = {"embed_tokens", Term::kEmbedding, false};
+  Value hidden = tracer.Embedding(ids, table, tokens);
+  // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
+  if (workload.method.kind == MethodKind::kLora && workload.checkpointing == Checkpointing::kFull &&
+      !tracer.RequiresGradient(hidden)) {
+    hidden = tracer.RequireGradient(std::move(hidden));
+    tracer.Hold(hidden);
+  }
+  if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
+  if (positions) {
+    const Size rows{static_cast<double>(architecture.hidden_size), Axis::kLength};
+    Value places = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "position ids");
+    Value offsets = tracer.Embedding(places, positions, rows);
+    hidden = tracer.Add(hidden, std::move(offsets));
+  }
+  return hidden;
+}
+
+/// The decoder's forward pass to the normalized last hidden states. Recomputations read `context` again in backward.
+Value RunDecoder(Tracer& tracer, const Workload& workload, const std::vector<Stretch>& stretches,
+                 const NormModule& final_norm, const Value& table, const Value& positions, const Value& ids,
+                 LayerContext& context) {
+  tracer.BeginSection(Moment::kForward, -1, 1, 1);
+  const Value embeddings = EmbedTokens(tracer, workload, table, positions, ids);
+  context = MakeContext(tracer, workload, tracer.DtypeOf(embeddings));
+  tracer.scope = {"drop", Term::kEmbedding, false};
+  Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
+  for (const Stretch& stretch : stretches) {
+    const auto period = static_cast<std::int64_t>(stretch.layers.size());
+    tracer.BeginSection(Moment::kForward, stretch.first_layer, period, stretch.repeats);
+    for (const LayerModule& layer : stretch.layers) {
+      if (workload.checkpointing == Checkpointing::kFull) {
+        hidden = tracer.Checkpoint(
+            [&tracer, &layer, &context](const Value& x) { return Forward(tracer, layer, context, x); }, hidden);
+      } else {
+        hidden = Forward(tracer, layer, context, hidden);
+      }
+    }
+  }
+  tracer.BeginSection(Moment::kForward, -1, 1, 1);
+  tracer.scope = {final_norm.path, Term::kNorms, false};
+  hidden = Forward(tracer, final_norm, hidden, kOnePerToken);
+  if (workload.checkpointing == Checkpointing::kNone) {
+    context.cosine.Drop();
+    context.sine.Drop();
+    context.mask.Drop();
+  }
+  return hidden;
+}
+
+}  // namespace
+
+Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
+  const Architecture& architecture = workload.architecture;
+  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
+                workload.batch.gradient_accumulation > 1);
+  ModuleFactory factory(tracer, workload);
+  const Method& method = workload.method;
+  const bool lora = method.kind == MethodKind::kLora;
+  const Value table =
+      factory.MakeTable(architecture.vocab_size, "embed_tokens", lora && method.saves_embedding);
+  Value positions;
+  if (architecture.position_rows > 0) positions = factory.MakeTable(architecture.position_rows, "wpe", false);
+  const std::vector<Stretch> stretches = MakeStretches(factory, architecture, unrolling);
+  const NormModule final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
+  const LinearModule head = factory.MakeHead(table);
+
+  tracer.scope = {"inputs", Term::kInputs, false};
+  const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
+  const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
+  LayerContext context;
+  Value hidden = RunDecoder(tracer, workload, stretches, final_norm, table, positions, ids, context);
+  Value loss = TraceLoss(tracer, workload, head, std::move(hidden), labels);
+  tracer.Backward(std::move(loss));
+  Step step = tracer.Finish();
+  step.chunk = LossChunks(workload);
+  AddOptimizer(step, workload);
+  return step;
+}
+
+}  // namespace tunefit
