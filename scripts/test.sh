@@ -14,6 +14,7 @@ step() {
   echo "== $name"
   rm -rf "$junit" && mkdir -p "$junit"
   "$@" || status=$?
+  last_status=$status
   read -r step_passed step_failed < <(node scripts/count_tests.mjs "$junit")
   if [ $status != 0 ] && [ "$step_failed" = 0 ]; then step_failed=1; fi
   passed=$((passed + step_passed))
@@ -21,11 +22,9 @@ step() {
   echo "== $name: $step_passed passed, $step_failed failed, $((SECONDS - start)) s"
 }
 
-# The preset's own test-results folder is where tunefit_test() writes.
+# Chained with &&, because bash ignores `set -e` in a function whose status is asked for, as step() does.
 preset() {
-  cmake --preset "$1" >/dev/null
-  cmake --build --preset "$1"
-  ctest --preset "$1" --output-log "build/$1/ctest.log"
+  cmake --preset "$1" >/dev/null && cmake --build --preset "$1" && ctest --preset "$1"
 }
 
 step native build/native/test-results preset native
@@ -33,11 +32,14 @@ step debug build/debug/test-results preset debug
 step wasm build/wasm/test-results preset wasm
 step wasm-debug build/wasm-debug/test-results preset wasm-debug
 step dist build/test-results/dist scripts/dist.sh
+dist_status=$last_status
 # Everything for node's test runner that needs no other preset and no browser: catalog, page logic, npm package.
 mapfile -t files < <(find tests -name '*.test.mjs' -not -path 'tests/boundary/*' -not -path 'tests/browser/*' | sort)
 step node build/test-results/node scripts/node_test.sh build/test-results/node/node.xml "${files[@]}"
-step browser build/test-results/browser \
-  scripts/node_test.sh build/test-results/browser/browser.xml tests/browser/browser.test.mjs
+if [ $dist_status = 0 ]; then
+  step browser build/test-results/browser \
+    scripts/node_test.sh build/test-results/browser/browser.xml tests/browser/browser.test.mjs
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -24,7 +24,7 @@ for (const file of (await readdir(path.join(here, "checks"))).sort()) {
 
 /** Polls `body` in the page until it is true. */
 async function waitFor(tab, body, ...values) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 10_000;
   while (!(await tab.evaluate(body, ...values))) {
     if (Date.now() > end) throw new Error(`waited in vain for ${body}; ${await complaints(tab)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

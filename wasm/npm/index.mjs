@@ -4,7 +4,7 @@
 import createCore from "./tunefit.mjs";
 
 /** Longest request text, in UTF-16 units: a longer one is refused before it is copied into the module. */
-const requestLimit = 256 * 1024;
+const requestLimit = 256_000;
 
 const inNode = typeof process === "object" && Boolean(process.versions?.node);
 
