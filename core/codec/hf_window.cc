@@ -36,7 +36,7 @@ std::optional<std::vector<bool>> ReadLayerTypes(const ObjectReader& config, std:
   std::vector<bool> slides;
   for (std::size_t i = 0; i < types->size(); ++i) {
     if (std::find(kTypes.begin(), kTypes.end(), (*types)[i]) == kTypes.end()) {
-      config.UnknownChoice("layer_types." + std::to_string(i), (*types)[i], kTypes);
+      config.UnknownValue("layer_types." + std::to_string(i), (*types)[i], kTypes);
     }
     slides.push_back((*types)[i] == kTypes[1]);
   }

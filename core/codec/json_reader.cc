@@ -78,7 +78,8 @@ std::optional<std::int64_t> ObjectReader::Count(std::string_view key, std::int64
   }
   if (value->kind == JsonKind::kNumber && std::floor(value->number) != value->number) {
     const std::string shown = NumberText(value->number);
-    Fault("not_whole", key, Join({"must be a whole number, not ", shown}), {{"value", shown}});
+    Fault("wrong_type", key, Join({"must be a whole number, not ", shown}),
+          {{"expected", "a whole number"}, {"found", shown}});
     return {};
   }
   const bool is_integer = value->kind == JsonKind::kInteger;
@@ -143,7 +144,7 @@ std::optional<std::size_t> ObjectReader::Choice(std::string_view key, std::span<
   }
   const auto found = std::find(words.begin(), words.end(), value->text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  UnknownChoice(key, value->text, words);
+  UnknownValue(key, value->text, words);
   return {};
 }
 
@@ -205,7 +206,10 @@ void ObjectReader::Require(std::string_view key) const {
 
 std::string ObjectReader::PathTo(std::string_view key) const {
   std::string path = parent_ == nullptr ? std::string(name_) : parent_->PathTo(name_);
-  if (index_) path += (path.empty() ? "" : ".") + std::to_string(*index_);
+  if (index_) {
+    path += '.';
+    path += std::to_string(*index_);
+  }
   if (path.empty()) return std::string(key);
   if (!key.empty()) {
     path += '.';
@@ -230,14 +234,14 @@ void ObjectReader::WrongType(std::string_view key, const JsonValue& value, std::
         {{"expected", std::string(expected)}, {"found", std::string(found)}});
 }
 
-void ObjectReader::UnknownChoice(std::string_view key, std::string_view value,
-                                 std::span<const std::string_view> words) const {
+void ObjectReader::UnknownValue(std::string_view key, std::string_view value,
+                                std::span<const std::string_view> words) const {
   const std::string shown = Shortened(value);
   const std::string known = Alternatives(words);
   std::vector<std::pair<std::string, std::string>> values = {{"value", shown}, {"known", known}};
   const std::string_view nearest = Nearest(value, words);
   if (!nearest.empty()) values.emplace_back("nearest", nearest);
-  Fault("unknown_choice", key, Join({"must be ", known, ", not \"", shown, "\""}), std::move(values));
+  Fault("unknown_value", key, Join({"must be ", known, ", not \"", shown, "\""}), std::move(values));
 }
 
 }  // namespace tunefit

@@ -21,8 +21,8 @@ enum class NullRule : std::uint8_t {
 /// value is wrong it gives nothing and adds an issue that names the field by its dotted path. Paths are only written
 /// out when something is wrong, so reading costs no allocation.
 ///
-/// Issues: `missing_field`, `wrong_type` {expected, found}, `not_whole` {value}, `out_of_range` {value, low, high},
-/// `unknown_choice` {value, known, nearest?}, `unknown_field` {value, nearest?}, `too_long` {value, high}.
+/// Issues: `missing_field`, `wrong_type` {expected, found}, `out_of_range` {value, low, high},
+/// `unknown_value` {value, known, nearest?}, `unknown_field` {value, nearest?}, `too_long` {value, high}.
 class ObjectReader {
  public:
   /// `name` is the path of the object itself, empty for the root of a text. All arguments must outlive the reader.
@@ -60,7 +60,7 @@ class ObjectReader {
   void Fault(const char* code, std::string_view key, std::string_view text,
              std::vector<std::pair<std::string, std::string>> values) const;
   void WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const;
-  void UnknownChoice(std::string_view key, std::string_view value, std::span<const std::string_view> words) const;
+  void UnknownValue(std::string_view key, std::string_view value, std::span<const std::string_view> words) const;
 
  private:
   const JsonValue* object_ = nullptr;

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/codec/json_value.h"
+#include "core/codec/request_fields.h"
+#include "core/memory/overheads.h"
+#include "core/model/architecture.h"
+#include "core/model/hardware.h"
+#include "core/model/issue.h"
+#include "core/model/workload.h"
+
+namespace tunefit {
+
+/// A model that has a name. `architecture` counts exactly `parameters`.
+struct CatalogModel {
+  std::string id, name, hf_id, family, organisation;
+  std::vector<std::string> aliases;
+  Architecture architecture;
+  std::int64_t parameters = 0;
+  std::vector<std::string> source_ids;
+};
+
+struct CatalogGpu {
+  Gpu gpu;
+  std::string release;  ///< "2024", "2024-05" or "2024-05-20"; empty when not known
+};
+
+/// A training stack as it was from a month on.
+struct StackVersion {
+  std::string since;     ///< "YYYY-MM"
+  JsonValue defaults;    ///< what holds then, earlier versions included; the views of `fields` point into it
+  RequestFields fields;  ///< the same, read
+  /// LoRA's target modules by model type; "*" for every other.
+  std::map<std::string, Targets, std::less<>> target_modules;
+  Habits habits;
+};
+
+struct CatalogStack {
+  std::string id, name;
+  std::vector<StackVersion> versions;  ///< oldest first, at least one
+
+  /// The version in force in that month; the oldest where the month is before it.
+  const StackVersion& At(std::string_view month) const;
+};
+
+struct CatalogSource {
+  std::string id, title, locator, read, grade;
+};
+
+/// What Tunefit knows about the world. Made once from the bundled text; never changes after that.
+struct Catalog {
+  std::string date;  ///< "YYYY-MM-DD"
+  std::vector<CatalogGpu> gpus;
+  std::vector<CatalogModel> models;
+  std::vector<CatalogStack> stacks;
+  std::vector<CatalogSource> sources;  ///< sorted by id
+  Overheads overheads;
+  /// Ids, Hugging Face ids and aliases in lower case, sorted, and the index of their model.
+  std::vector<std::pair<std::string, std::size_t>> model_names;
+
+  /// By id, Hugging Face id or alias, without regard to case. Null when nobody has that name.
+  const CatalogModel* FindModel(std::string_view name) const;
+  /// By id, without regard to case.
+  const Gpu* FindGpu(std::string_view id) const;
+  const CatalogStack* FindStack(std::string_view id) const;
+  const CatalogSource* FindSource(std::string_view id) const;
+};
+
+/// Reads the bundle `{"meta", "gpus", "models", "stacks", "sources", "overheads"}` and checks every rule of the
+/// catalog (catalog/README.md). All faults are added to `issues`, with the dotted path in the bundle as their field;
+/// the answer is only to be used when there are none.
+Catalog ReadCatalog(std::string_view text, Issues& issues);
+
+}  // namespace tunefit

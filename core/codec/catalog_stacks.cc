@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/codec/catalog_rows.h"
+#include "core/codec/request_fields.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+using Known = const std::string_view[];
+
+/// Puts what a version says over what held before: objects member by member, all else as a whole.
+void Overlay(JsonValue& below, const JsonValue& above) {
+  if (below.kind != JsonKind::kObject || above.kind != JsonKind::kObject) {
+    below = above;
+    return;
+  }
+  for (const JsonMember& member : above.members) {
+    const auto by_key = [](const JsonMember& a, const std::string& key) { return a.key < key; };
+    const auto place = std::lower_bound(below.members.begin(), below.members.end(), member.key, by_key);
+    if (place != below.members.end() && place->key == member.key) {
+      Overlay(place->value, member.value);
+    } else {
+      below.members.insert(place, member);
+    }
+  }
+}
+
+/// Everything that the two parts of a version set has a source.
+void CheckSourced(const ObjectReader& version, const RowSources& sources) {
+  for (const std::string_view part : {"defaults", "switches"}) {
+    const JsonValue* value = version.Find(part);
+    if (value == nullptr || value->kind != JsonKind::kObject) continue;
+    for (const JsonMember& member : value->members) sources.Need(Join({part, ".", member.key}));
+  }
+}
+
+void ReadHabits(const ObjectReader& version, Habits& habits) {
+  static constexpr Known kKnown = {"lora_casts_input", "logits_upcast",          "autocast_upcasts_outputs",
+                                   "sdpa_repeats_kv",  "fsdp_upcasts_trainable", "fsdp1_keeps_gradients"};
+  static constexpr Known kUpcasts = {"model", "loss", "none"};
+  const ObjectReader switches(version, "switches");
+  switches.RefuseUnknown(kKnown);
+  habits.lora_casts_input = switches.Flag("lora_casts_input").value_or(habits.lora_casts_input);
+  if (const auto upcast = switches.Choice("logits_upcast", kUpcasts))
+    habits.logits_upcast = kUpcasts[*upcast] != "none";
+  habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
+  // Not used by the core yet, but checked.
+  switches.Flag("sdpa_repeats_kv");
+  switches.Flag("fsdp_upcasts_trainable");
+  switches.Flag("fsdp1_keeps_gradients");
+}
+
+void ReadTargets(const ObjectReader& defaults, StackVersion& version) {
+  const ObjectReader method(defaults, "method");
+  const JsonValue* by_type = method.Object("target_modules");
+  if (by_type == nullptr) return;
+  const ObjectReader targets(method, "target_modules");
+  targets.Require("*");
+  for (const JsonMember& member : by_type->members) {
+    Targets& read = version.target_modules[member.key];
+    if (member.value.kind == JsonKind::kText) {
+      static constexpr Known kWords = {"all-linear"};
+      read.all_linear = targets.Choice(member.key, kWords).has_value();
+    } else {
+      read.modules = targets.Texts(member.key).value_or(std::vector<std::string_view>());
+    }
+  }
+}
+
+void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& catalog) {
+  static constexpr Known kKnown = {"since", "defaults", "switches", "sources"};
+  row.RefuseUnknown(kKnown);
+  StackVersion version;
+  if (!stack.versions.empty()) {
+    version.defaults = stack.versions.back().defaults;
+    version.habits = stack.versions.back().habits;
+  } else {
+    version.defaults.kind = JsonKind::kObject;
+  }
+  version.since = ReadText(row, "since", 7);
+  if (!version.since.empty() && !IsMonth(version.since)) {
+    row.Fault("malformed", "since", "must be a month as \"2026-01\"", {{"value", version.since}});
+  }
+  if (!stack.versions.empty() && stack.versions.back().since >= version.since) {
+    row.Fault("not_sorted", "", "must be later than the version before it", {{"value", version.since}});
+  }
+  if (const JsonValue* defaults = row.Object("defaults")) Overlay(version.defaults, *defaults);
+  ReadHabits(row, version.habits);
+  CheckSourced(row, RowSources(row, catalog));
+  stack.versions.push_back(std::move(version));
+
+  StackVersion& kept = stack.versions.back();
+  const std::string path = row.PathTo("defaults");
+  const ObjectReader defaults(kept.defaults, path, NullRule::kRefused, row.issues());
+  kept.fields = ReadStackDefaults(defaults);
+  ReadTargets(defaults, kept);
+}
+
+}  // namespace
+
+void ReadStacks(const ObjectReader& bundle, Catalog& catalog) {
+  static constexpr Known kKnown = {"id", "name", "versions"};
+  ForEachRow(bundle, "stacks", [&](const ObjectReader& row) {
+    row.RefuseUnknown(kKnown);
+    CatalogStack stack;
+    stack.id = ReadId(row);
+    stack.name = ReadText(row, "name", 120);
+    row.Require("versions");
+    if (const JsonValue* list = row.List("versions")) {
+      // Readings hold views into their version: no version may move once it is read.
+      stack.versions.reserve(list->items.size());
+      if (list->items.empty()) row.Fault("empty_list", "versions", "must hold at least one version", {});
+    }
+    ForEachRow(row, "versions", [&](const ObjectReader& version) { ReadVersion(version, stack, catalog); });
+    RefuseSecond(row, catalog.stacks, stack.id,
+                 [](const CatalogStack& earlier) -> const std::string& { return earlier.id; });
+    catalog.stacks.push_back(std::move(stack));
+  });
+}
+
+}  // namespace tunefit

@@ -1,0 +1,149 @@
+#include "core/codec/request.h"
+
+#include <iterator>
+#include <utility>
+
+#include "core/codec/hf_config.h"
+#include "core/codec/json_reader.h"
+#include "core/codec/request_steps.h"
+#include "core/codec/words.h"
+#include "core/model/parameters.h"
+
+namespace tunefit {
+namespace {
+
+/// The catalog's name that is nearest to what was written, for the message; empty when none is near.
+std::string_view NearestModel(const Catalog& catalog, std::string_view name) {
+  std::vector<std::string_view> known;
+  known.reserve(catalog.model_names.size());
+  for (const auto& entry : catalog.model_names) known.push_back(entry.first);
+  return Nearest(LowerCase(name), known);
+}
+
+void UnknownModel(RequestReading& reading, const Catalog& catalog, std::string_view name) {
+  const std::string shown = Shortened(name);
+  const std::string nearest(NearestModel(catalog, name));
+  Issue issue = {.code = "unknown_model",
+                 .field = "model",
+                 .message = Join({"The catalog has no model named \"", shown, "\"."}),
+                 .values = {{"value", shown}}};
+  if (!nearest.empty()) {
+    issue.message += Join({" Did you mean \"", nearest, "\"?"});
+    issue.values.emplace_back("nearest", nearest);
+  }
+  AddIssue(reading.issues, std::move(issue));
+}
+
+/// A stated count that differs is no fault, it is often the hub's own number; the config's counts.
+void CompareParameters(RequestReading& reading) {
+  const Field<std::int64_t>& stated = reading.completed.model_parameters;
+  const std::int64_t counted = CountParameters(reading.workload.architecture).total();
+  if (!stated || *stated == counted) return;
+  const std::string value = std::to_string(*stated);
+  const std::string expected = std::to_string(counted);
+  AddIssue(reading.issues,
+           {.code = "parameters_differ",
+            .field = "model.parameters",
+            .message = Join({"The config describes ", expected, " parameters, not ", value, "; the config is taken."}),
+            .severity = Severity::kWarning,
+            .values = {{"value", value}, {"expected", expected}}});
+}
+
+void FindHardware(RequestReading& reading, const Catalog& catalog) {
+  const Field<Word>& id = reading.completed.gpu;
+  if (!id) return;
+  reading.gpu = catalog.FindGpu(*id);
+  if (reading.gpu != nullptr) return;
+  std::vector<std::string_view> known;
+  for (const CatalogGpu& row : catalog.gpus) known.push_back(row.gpu.id);
+  const std::string shown = Shortened(*id);
+  const std::string nearest(Nearest(LowerCase(*id), known));
+  Issue issue = {.code = "unknown_gpu",
+                 .field = "hardware.gpu",
+                 .message = Join({"The catalog has no GPU with the id \"", shown, "\"."}),
+                 .values = {{"value", shown}}};
+  if (!nearest.empty()) {
+    issue.message += Join({" Did you mean \"", nearest, "\"?"});
+    issue.values.emplace_back("nearest", nearest);
+  }
+  AddIssue(reading.issues, std::move(issue));
+}
+
+/// The card has no matrix units for the dtype: it runs, slowly or by emulation.
+void CheckDtypes(RequestReading& reading) {
+  if (reading.gpu == nullptr) return;
+  const Precision& precision = reading.workload.precision;
+  const auto check = [&](const char* field, Dtype dtype) {
+    for (const Dtype supported : reading.gpu->dtypes) {
+      if (supported == dtype) return false;
+    }
+    AddIssue(reading.issues, {.code = "dtype_unsupported",
+                              .field = field,
+                              .message = Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype),
+                                               "; choose fp16 or another card."}),
+                              .severity = Severity::kWarning,
+                              .values = {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}});
+    return true;
+  };
+  if (!check("precision.compute", precision.compute) && !precision.autocast) {
+    check("precision.weights", precision.weights);
+  }
+}
+
+void ReadTree(RequestReading& reading, std::string_view text) {
+  reading.tree = ParseJson(text, kRequestTextLimit, reading.issues);
+  if (!reading.issues.empty()) return;
+  if (reading.tree.kind != JsonKind::kObject) {
+    const std::string found(JsonKindName(reading.tree.kind));
+    AddIssue(reading.issues, {.code = "wrong_type",
+                              .field = "",
+                              .message = Join({"A request must be an object, not ", found, "."}),
+                              .values = {{"expected", "an object"}, {"found", found}}});
+    return;
+  }
+  reading.completed = ReadRequestFields(ObjectReader(reading.tree, "", NullRule::kRefused, reading.issues));
+}
+
+}  // namespace
+
+bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig& config) {
+  const RequestFields& request = reading.completed;
+  if (request.model_config != nullptr) {
+    const std::size_t before = reading.issues.size();
+    config = ReadHfConfig(ObjectReader(*request.model_config, "model.config", NullRule::kAbsent, reading.issues));
+    if (reading.issues.size() > before) return false;
+    reading.workload.architecture = std::move(config.architecture);
+    CompareParameters(reading);
+    return true;
+  }
+  if (!request.model) return false;
+  reading.model = catalog.FindModel(*request.model);
+  if (reading.model == nullptr) {
+    UnknownModel(reading, catalog, *request.model);
+    return false;
+  }
+  reading.workload.architecture = reading.model->architecture;
+  return true;
+}
+
+RequestReading ReadRequest(std::string_view text, const Catalog& catalog) {
+  RequestReading reading;
+  ReadTree(reading, text);
+  if (reading.tree.kind != JsonKind::kObject) return reading;
+  HfConfig config;
+  const bool has_model = FindArchitecture(reading, catalog, config);
+  FindHardware(reading, catalog);
+  const StackVersion* stack = FindStackVersion(reading, catalog);
+  if (stack == nullptr) return reading;
+  CompleteRequest(reading, *stack, config);
+  RefuseUnmodelled(reading, config);
+  if (!has_model) return reading;
+  FillWorkload(reading, *stack);
+  if (HasError(reading.issues)) return reading;
+  CheckDtypes(reading);
+  Issues faults = Validate(reading.workload);
+  std::move(faults.begin(), faults.end(), std::back_inserter(reading.issues));
+  return reading;
+}
+
+}  // namespace tunefit

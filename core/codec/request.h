@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/codec/assumption.h"
+#include "core/codec/catalog.h"
+#include "core/codec/json_value.h"
+#include "core/codec/request_fields.h"
+#include "core/model/issue.h"
+#include "core/model/workload.h"
+
+namespace tunefit {
+
+/// A request, read, completed and understood. Not to be copied: its views point into its own tree and the catalog.
+struct RequestReading {
+  JsonValue tree;
+  RequestFields completed;  ///< the request with every default filled in
+  Workload workload;
+  const CatalogModel* model = nullptr;  ///< null for a pasted config
+  const Gpu* gpu = nullptr;             ///< null without hardware
+  Issues issues;                        ///< with an error among them, only `tree` and `issues` mean anything
+  Assumptions assumptions;
+
+  RequestReading() = default;
+  RequestReading(const RequestReading&) = delete;
+  RequestReading& operator=(const RequestReading&) = delete;
+  RequestReading(RequestReading&&) = default;
+  RequestReading& operator=(RequestReading&&) = default;
+};
+
+/// Reads a request text: checks every field against the contract, fills in what is missing from the stack's defaults
+/// (each one an assumption), and refuses what the core does not model yet with `not_modelled`. The workload of a
+/// reading without errors has been validated.
+RequestReading ReadRequest(std::string_view text, const Catalog& catalog);
+
+}  // namespace tunefit

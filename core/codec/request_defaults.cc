@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "core/codec/json_writer.h"
+#include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+std::string JsonText(Word word) {
+  std::string text;
+  AppendJsonText(text, word);
+  return text;
+}
+std::string JsonText(bool flag) { return flag ? "true" : "false"; }
+std::string JsonText(std::int64_t count) { return std::to_string(count); }
+std::string JsonText(double number) { return NumberText(number); }
+std::string JsonText(const Targets& targets) {
+  std::string text;
+  AppendTargets(text, targets);
+  return text;
+}
+std::string JsonText(const std::vector<Word>& words) {
+  std::string text;
+  AppendWords(text, words);
+  return text;
+}
+
+class Completer {
+ public:
+  Completer(RequestReading& reading, const StackVersion& stack)
+      : request_(reading.completed), stack_(stack.fields), assumptions_(reading.assumptions) {}
+
+  /// The value given, else the stack's, else the core's.
+  template <typename T>
+  void Take(Field<T>& value, const Field<T>& of_stack, std::type_identity_t<T> of_core, const char* field) {
+    if (value) return;
+    value = of_stack ? *of_stack : std::move(of_core);
+    Assume(field, JsonText(*value), of_stack ? "stack_default" : "core_default");
+  }
+  template <typename T>
+  void Take(Field<T>& value, std::type_identity_t<T> of_core, const char* field) {
+    Take(value, Field<T>(), std::move(of_core), field);
+  }
+  void Assume(const char* field, std::string value, const char* reason) {
+    assumptions_.push_back({.field = field, .value = std::move(value), .reason = reason});
+  }
+
+  void CompleteMethod(const StackVersion& stack, const Architecture& architecture);
+  void TakeTargets(const StackVersion& stack, const Architecture& architecture);
+  void CompleteQuantization(const HfConfig& config);
+  void CompletePrecision();
+  void CompleteTraining();
+  void CompleteParallel();
+
+ private:
+  RequestFields& request_;
+  const RequestFields& stack_;
+  Assumptions& assumptions_;
+};
+
+/// The stack's targets for this model type; every linear module where the model has none of them.
+void Completer::TakeTargets(const StackVersion& stack, const Architecture& architecture) {
+  auto found = stack.target_modules.find(architecture.model_type);
+  if (found == stack.target_modules.end()) found = stack.target_modules.find("*");
+  const std::vector<std::string_view> names = ModuleNames(architecture);
+  const auto has_any = [&](const Targets& targets) {
+    return targets.all_linear || std::find_first_of(names.begin(), names.end(), targets.modules.begin(),
+                                                    targets.modules.end()) != names.end();
+  };
+  const bool from_stack = found != stack.target_modules.end() && (names.empty() || has_any(found->second));
+  Targets& targets = request_.method.target_modules.emplace();
+  targets.all_linear = true;
+  if (from_stack) targets = found->second;
+  Assume("method.target_modules", JsonText(targets), from_stack ? "stack_default" : "core_default");
+}
+
+void Completer::CompleteMethod(const StackVersion& stack, const Architecture& architecture) {
+  MethodFields& method = request_.method;
+  Take(method.kind, "full", "method.kind");
+  if (*method.kind != "lora") return;
+  Take(method.rank, stack_.method.rank, 16, "method.rank");
+  if (!method.target_modules) TakeTargets(stack, architecture);
+  Take(method.modules_to_save, {}, "method.modules_to_save");
+  Take(method.dropout, stack_.method.dropout, 0, "method.dropout");
+  Take(method.adapter_dtype, stack_.method.adapter_dtype, "fp32", "method.adapter_dtype");
+  Take(method.dora, stack_.method.dora, false, "method.dora");
+}
+
+void Completer::CompleteQuantization(const HfConfig& config) {
+  QuantizationFields& fields = request_.quantization;
+  if (!fields.given && config.quantization) {
+    const Quantization& stored = *config.quantization;
+    fields.kind = stored.kind == QuantizationKind::kNf4   ? "nf4"
+                  : stored.kind == QuantizationKind::kFp4 ? "fp4"
+                                                          : "int8";
+    Assume("quantization.kind", JsonText(*fields.kind), "model_config");
+    if (*fields.kind != "int8") {
+      fields.double_quant = stored.double_quant;
+      Assume("quantization.double_quant", JsonText(stored.double_quant), "model_config");
+    }
+  } else if (!fields.given) {
+    Assume("quantization", "null", "core_default");
+  }
+  fields.given = true;
+  if (!fields.kind) return;
+  if (*fields.kind == "nf4" || *fields.kind == "fp4") {
+    Take(fields.double_quant, stack_.quantization.double_quant, false, "quantization.double_quant");
+  }
+  Take(fields.prepare_kbit, stack_.quantization.prepare_kbit, "peft", "quantization.prepare_kbit");
+}
+
+void Completer::CompletePrecision() {
+  PrecisionFields& fields = request_.precision;
+  Take(fields.weights, stack_.precision.weights, "bf16", "precision.weights");
+  Take(fields.compute, stack_.precision.compute, "bf16", "precision.compute");
+  Take(fields.autocast, stack_.precision.autocast, true, "precision.autocast");
+  Take(fields.master_weights, stack_.precision.master_weights, false, "precision.master_weights");
+}
+
+void Completer::CompleteTraining() {
+  Take(request_.task, "sft", "task");
+  Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
+  Take(request_.optimizer_in_backward, stack_.optimizer_in_backward, false, "optimizer_in_backward");
+  Take(request_.fused_kernels, {}, "fused_kernels");
+  BatchFields& batch = request_.batch;
+  Take(batch.per_device, stack_.batch.per_device, 1, "batch.per_device");
+  Take(batch.gradient_accumulation, stack_.batch.gradient_accumulation, 1, "batch.gradient_accumulation");
+  Take(batch.sequence_length, stack_.batch.sequence_length, 2048, "batch.sequence_length");
+  Take(batch.packing, stack_.batch.packing, "none", "batch.packing");
+  Take(batch.length_varies, false, "batch.length_varies");
+  if (!request_.checkpointing.every) {
+    Take(request_.checkpointing.kind, stack_.checkpointing.kind, "none", "gradient_checkpointing");
+  }
+  Take(request_.attention, stack_.attention, "sdpa", "attention");
+  Take(request_.loss, stack_.loss, "standard", "loss");
+  Take(request_.compile, stack_.compile, false, "compile");
+}
+
+void Completer::CompleteParallel() {
+  ParallelFields& parallel = request_.parallel;
+  if (!parallel.gpus) {
+    parallel.gpus = 1;
+    Assume("parallel.gpus", "1", "single_gpu");
+  }
+  Take(parallel.strategy, "none", "parallel.strategy");
+}
+
+}  // namespace
+
+const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& catalog) {
+  RequestFields& request = reading.completed;
+  const ObjectReader reader(reading.tree, "", NullRule::kRefused, reading.issues);
+  const bool stack_given = request.stack.has_value();
+  const std::string_view name = request.stack.value_or("transformers");
+  const CatalogStack* stack = catalog.FindStack(name);
+  if (stack == nullptr) {
+    const std::string shown = Shortened(name);
+    for (const std::string_view known : words::kStack) {
+      if (known != name) continue;
+      reader.Fault("not_modelled", "stack", Join({"is \"", shown, "\", which is not modelled yet"}),
+                   {{"value", shown}});
+      return nullptr;
+    }
+    reader.UnknownValue("stack", name, words::kStack);
+    return nullptr;
+  }
+  if (!stack_given) {
+    request.stack = stack->id;
+    reading.assumptions.push_back({.field = "stack", .value = JsonText(Word(stack->id)), .reason = "core_default"});
+  }
+  if (!request.stack_version) {
+    request.stack_version = stack->versions.back().since;
+    reading.assumptions.push_back(
+        {.field = "stack_version", .value = JsonText(*request.stack_version), .reason = "catalog"});
+  } else if (*request.stack_version < stack->versions.front().since) {
+    const std::string& low = stack->versions.front().since;
+    AddIssue(reading.issues,
+             {.code = "version_before_catalog",
+              .field = "stack_version",
+              .message = Join({"The catalog describes this stack from ", low, " on; its oldest version is taken."}),
+              .severity = Severity::kWarning,
+              .values = {{"value", std::string(*request.stack_version)}, {"low", low}}});
+  }
+  return &stack->At(*request.stack_version);
+}
+
+void CompleteRequest(RequestReading& reading, const StackVersion& stack, const HfConfig& config) {
+  Completer completer(reading, stack);
+  reading.assumptions.insert(reading.assumptions.end(), config.assumptions.begin(), config.assumptions.end());
+  completer.CompleteMethod(stack, reading.workload.architecture);
+  completer.CompleteQuantization(config);
+  completer.CompletePrecision();
+  completer.CompleteTraining();
+  completer.CompleteParallel();
+}
+
+}  // namespace tunefit

@@ -1,0 +1,322 @@
+#include "core/codec/request_fields.h"
+
+#include <span>
+#include <string>
+
+#include "core/codec/request_words.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+using Known = const std::string_view[];
+using Words = std::span<const std::string_view>;
+
+Field<Word> ReadWord(const ObjectReader& object, std::string_view key, Words words) {
+  const auto index = object.Choice(key, words);
+  return index ? Field<Word>(words[*index]) : Field<Word>();
+}
+
+Field<std::int64_t> ReadCount(const ObjectReader& object, std::string_view key, words::Limits limits) {
+  return object.Count(key, limits.low, limits.high);
+}
+
+/// A list of known words, each once.
+Field<std::vector<Word>> ReadWords(const ObjectReader& object, std::string_view key, Words known) {
+  auto texts = object.Texts(key);
+  if (!texts) return {};
+  for (std::size_t i = 0; i < texts->size(); ++i) {
+    bool found = false;
+    for (const std::string_view word : known) found = found || word == (*texts)[i];
+    if (!found) object.UnknownValue(Join({key, ".", std::to_string(i)}), (*texts)[i], known);
+  }
+  return texts;
+}
+
+Field<Targets> ReadTargets(const ObjectReader& method) {
+  const JsonValue* value = method.Find("target_modules");
+  if (value == nullptr) return {};
+  if (value->kind == JsonKind::kText) {
+    static constexpr Known kWords = {"all-linear"};
+    if (!method.Choice("target_modules", kWords)) return {};
+    return Targets{.all_linear = true, .modules = {}};
+  }
+  if (value->kind != JsonKind::kList) {
+    method.WrongType("target_modules", *value, "\"all-linear\" or a list of module names");
+    return {};
+  }
+  auto texts = method.Texts("target_modules");
+  if (!texts) return {};
+  if (texts->empty()) {
+    method.Fault("empty_list", "target_modules", "must name at least one module", {});
+    return {};
+  }
+  return Targets{.all_linear = false, .modules = std::move(*texts)};
+}
+
+MethodFields ReadMethod(const ObjectReader& request) {
+  static constexpr Known kKnown = {"kind",    "trainable_layers", "rank", "target_modules", "modules_to_save",
+                                   "dropout", "adapter_dtype",    "dora"};
+  const ObjectReader method(request, "method");
+  method.RefuseUnknown(kKnown);
+  method.Require("kind");
+  MethodFields fields;
+  fields.kind = ReadWord(method, "kind", words::kMethod);
+  fields.trainable_layers = ReadCount(method, "trainable_layers", words::kTrainableLayers);
+  fields.rank = ReadCount(method, "rank", words::kRank);
+  fields.target_modules = ReadTargets(method);
+  fields.modules_to_save = method.Texts("modules_to_save");
+  fields.dropout = method.Number("dropout", 0, 1);
+  fields.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);
+  fields.dora = method.Flag("dora");
+  return fields;
+}
+
+QuantizationFields ReadQuantization(const ObjectReader& request, bool needs_kind) {
+  static constexpr Known kKnown = {"kind", "bits", "group_size", "double_quant", "prepare_kbit"};
+  QuantizationFields fields;
+  fields.given = request.Find("quantization") != nullptr;
+  if (!fields.given || request.IsNull("quantization")) return fields;
+  const ObjectReader quantization(request, "quantization");
+  quantization.RefuseUnknown(kKnown);
+  if (needs_kind) quantization.Require("kind");
+  fields.kind = ReadWord(quantization, "kind", words::kQuantization);
+  fields.bits = quantization.Count("bits", 1, 16);
+  fields.group_size = quantization.Count("group_size", 1, 1000000);
+  fields.double_quant = quantization.Flag("double_quant");
+  fields.prepare_kbit = ReadWord(quantization, "prepare_kbit", words::kPrepareKbit);
+  return fields;
+}
+
+PrecisionFields ReadPrecision(const ObjectReader& request) {
+  static constexpr Known kKnown = {"weights", "compute", "autocast", "master_weights"};
+  const ObjectReader precision(request, "precision");
+  precision.RefuseUnknown(kKnown);
+  PrecisionFields fields;
+  fields.weights = ReadWord(precision, "weights", words::kPrecision);
+  fields.compute = ReadWord(precision, "compute", words::kPrecision);
+  fields.autocast = precision.Flag("autocast");
+  fields.master_weights = precision.Flag("master_weights");
+  return fields;
+}
+
+BatchFields ReadBatch(const ObjectReader& request) {
+  static constexpr Known kKnown = {"per_device", "gradient_accumulation", "sequence_length", "packing",
+                                   "length_varies"};
+  const ObjectReader batch(request, "batch");
+  batch.RefuseUnknown(kKnown);
+  BatchFields fields;
+  fields.per_device = ReadCount(batch, "per_device", words::kPerDevice);
+  fields.gradient_accumulation = ReadCount(batch, "gradient_accumulation", words::kAccumulation);
+  fields.sequence_length = ReadCount(batch, "sequence_length", words::kSequenceLength);
+  fields.packing = ReadWord(batch, "packing", words::kPacking);
+  fields.length_varies = batch.Flag("length_varies");
+  return fields;
+}
+
+CheckpointingFields ReadCheckpointing(const ObjectReader& request) {
+  static constexpr Known kKnown = {"every"};
+  CheckpointingFields fields;
+  const JsonValue* value = request.Find("gradient_checkpointing");
+  if (value == nullptr) return fields;
+  if (value->kind == JsonKind::kObject) {
+    const ObjectReader checkpointing(request, "gradient_checkpointing");
+    checkpointing.RefuseUnknown(kKnown);
+    checkpointing.Require("every");
+    fields.every = ReadCount(checkpointing, "every", words::kTrainableLayers);
+  } else if (value->kind == JsonKind::kText) {
+    fields.kind = ReadWord(request, "gradient_checkpointing", words::kCheckpointing);
+  } else {
+    request.WrongType("gradient_checkpointing", *value, "a text or {\"every\": n}");
+  }
+  return fields;
+}
+
+ParallelFields ReadParallel(const ObjectReader& request) {
+  static constexpr Known kKnown = {"gpus",
+                                   "gpus_per_node",
+                                   "strategy",
+                                   "reshard_after_forward",
+                                   "reduce_dtype",
+                                   "tensor",
+                                   "sequence_parallel",
+                                   "pipeline",
+                                   "interleave",
+                                   "context",
+                                   "expert",
+                                   "offload"};
+  static constexpr Known kOffloadKnown = {"optimizer", "parameters"};
+  const ObjectReader parallel(request, "parallel");
+  parallel.RefuseUnknown(kKnown);
+  ParallelFields fields;
+  fields.gpus = ReadCount(parallel, "gpus", words::kGpus);
+  fields.gpus_per_node = ReadCount(parallel, "gpus_per_node", words::kGpus);
+  fields.strategy = ReadWord(parallel, "strategy", words::kStrategy);
+  fields.reshard_after_forward = parallel.Flag("reshard_after_forward");
+  fields.reduce_dtype = ReadWord(parallel, "reduce_dtype", words::kPrecision);
+  fields.tensor = ReadCount(parallel, "tensor", words::kGpus);
+  fields.sequence_parallel = parallel.Flag("sequence_parallel");
+  fields.pipeline = ReadCount(parallel, "pipeline", words::kGpus);
+  fields.interleave = ReadCount(parallel, "interleave", words::kGpus);
+  fields.context = ReadCount(parallel, "context", words::kGpus);
+  fields.expert = ReadCount(parallel, "expert", words::kGpus);
+  const ObjectReader offload(parallel, "offload");
+  offload.RefuseUnknown(kOffloadKnown);
+  fields.offload = offload.present();
+  fields.offload_optimizer = ReadWord(offload, "optimizer", words::kOffload);
+  fields.offload_parameters = ReadWord(offload, "parameters", words::kOffload);
+  return fields;
+}
+
+void ReadModel(const ObjectReader& request, RequestFields& fields) {
+  static constexpr Known kKnown = {"config", "name", "parameters"};
+  request.Require("model");
+  const JsonValue* value = request.Find("model");
+  if (value == nullptr) return;
+  if (value->kind == JsonKind::kText) {
+    fields.model = request.Text("model");
+    return;
+  }
+  if (value->kind != JsonKind::kObject) {
+    request.WrongType("model", *value, "a model's name or {\"config\": ...}");
+    return;
+  }
+  const ObjectReader model(request, "model");
+  model.RefuseUnknown(kKnown);
+  model.Require("config");
+  fields.model_config = model.Object("config");
+  fields.model_name = model.Text("name");
+  fields.model_parameters = model.Count("parameters", 1, 100000000000000);
+}
+
+void ReadHardware(const ObjectReader& request, RequestFields& fields) {
+  static constexpr Known kKnown = {"gpu", "server", "interconnect"};
+  const ObjectReader hardware(request, "hardware");
+  hardware.RefuseUnknown(kKnown);
+  hardware.Require("gpu");
+  fields.gpu = hardware.Text("gpu");
+  fields.server = hardware.Text("server");
+  fields.interconnect = hardware.Text("interconnect");
+}
+
+const JsonValue* ReadRollout(const ObjectReader& request) {
+  static constexpr Known kKnown = {"generations", "prompt_length", "completion_length", "colocated", "engine"};
+  const ObjectReader rollout(request, "rollout");
+  rollout.RefuseUnknown(kKnown);
+  rollout.Count("generations", 1, 65536);
+  ReadCount(rollout, "prompt_length", words::kSequenceLength);
+  ReadCount(rollout, "completion_length", words::kSequenceLength);
+  rollout.Flag("colocated");
+  rollout.Text("engine");
+  return request.Find("rollout");
+}
+
+const JsonValue* ReadDataset(const ObjectReader& request) {
+  static constexpr Known kKnown = {"examples", "mean_tokens", "tokens", "epochs"};
+  const ObjectReader dataset(request, "dataset");
+  dataset.RefuseUnknown(kKnown);
+  dataset.Count("examples", 1, 1000000000000);
+  dataset.Number("mean_tokens", 1, 16777216);
+  dataset.Count("tokens", 1, 1000000000000000);
+  dataset.Number("epochs", 0, 1000000);
+  return request.Find("dataset");
+}
+
+const JsonValue* ReadPricing(const ObjectReader& request) {
+  static constexpr Known kKnown = {"currency",     "provider",       "region",
+                                   "gpu_per_hour", "server_price",   "electricity_per_kwh",
+                                   "pue",          "lifetime_years", "utilisation"};
+  const ObjectReader pricing(request, "pricing");
+  pricing.RefuseUnknown(kKnown);
+  static constexpr Known kCurrencies = {"EUR", "USD"};
+  pricing.Choice("currency", kCurrencies);
+  pricing.Text("provider");
+  pricing.Text("region");
+  pricing.Number("gpu_per_hour", 0, 1e6);
+  pricing.Number("server_price", 0, 1e9);
+  pricing.Number("electricity_per_kwh", 0, 1000);
+  pricing.Number("pue", 1, 10);
+  pricing.Number("lifetime_years", 0, 100);
+  pricing.Number("utilisation", 0, 1);
+  return request.Find("pricing");
+}
+
+/// The fields that requests and stack defaults share.
+void ReadTraining(const ObjectReader& request, RequestFields& fields) {
+  fields.precision = ReadPrecision(request);
+  fields.optimizer = ReadWord(request, "optimizer", words::kOptimizer);
+  fields.optimizer_in_backward = request.Flag("optimizer_in_backward");
+  fields.batch = ReadBatch(request);
+  fields.checkpointing = ReadCheckpointing(request);
+  fields.attention = ReadWord(request, "attention", words::kAttention);
+  fields.loss = ReadWord(request, "loss", words::kLoss);
+  fields.compile = request.Flag("compile");
+}
+
+void ReadStack(const ObjectReader& request, RequestFields& fields) {
+  fields.stack = request.Text("stack", 64);
+  fields.stack_version = request.Text("stack_version");
+  if (!fields.stack_version || IsMonth(*fields.stack_version)) return;
+  const std::string shown = Shortened(*fields.stack_version);
+  request.Fault("malformed", "stack_version", Join({"must be a month as \"2026-01\", not \"", shown, "\""}),
+                {{"value", shown}});
+  fields.stack_version.reset();
+}
+
+}  // namespace
+
+bool IsMonth(std::string_view text) {
+  if (text.size() != 7 || text[4] != '-') return false;
+  for (const std::size_t i : {0, 1, 2, 3, 5, 6}) {
+    if (text[i] < '0' || text[i] > '9') return false;
+  }
+  const int month = (text[5] - '0') * 10 + (text[6] - '0');
+  return month >= 1 && month <= 12;
+}
+
+RequestFields ReadRequestFields(const ObjectReader& request) {
+  static constexpr Known kKnown = {
+      "version", "model",         "task",   "method",  "quantization", "precision",     "optimizer",
+      "batch",   "fused_kernels", "stack",  "compile", "attention",    "stack_version", "optimizer_in_backward",
+      "loss",    "parallel",      "detail", "rollout", "include",      "hardware",      "gradient_checkpointing",
+      "dataset", "pricing"};
+  RequestFields fields;
+  request.RefuseUnknown(kKnown);
+  request.Require("version");
+  request.Count("version", 1, 1);
+  ReadModel(request, fields);
+  fields.task = ReadWord(request, "task", words::kTask);
+  fields.method = ReadMethod(request);
+  fields.quantization = ReadQuantization(request, true);
+  ReadTraining(request, fields);
+  fields.fused_kernels = ReadWords(request, "fused_kernels", words::kFusedKernels);
+  ReadStack(request, fields);
+  fields.parallel = ReadParallel(request);
+  fields.include = ReadWords(request, "include", words::kInclude);
+  fields.detail = ReadWord(request, "detail", words::kDetail);
+  if (request.Find("hardware") != nullptr) ReadHardware(request, fields);
+  fields.rollout = ReadRollout(request);
+  fields.dataset = ReadDataset(request);
+  fields.pricing = ReadPricing(request);
+  return fields;
+}
+
+RequestFields ReadStackDefaults(const ObjectReader& defaults) {
+  static constexpr Known kKnown = {
+      "precision", "optimizer", "optimizer_in_backward", "attention", "gradient_checkpointing", "loss", "compile",
+      "batch",     "method",    "quantization"};
+  static constexpr Known kMethodKnown = {"rank", "dropout", "adapter_dtype", "dora", "target_modules"};
+  RequestFields fields;
+  defaults.RefuseUnknown(kKnown);
+  fields.quantization = ReadQuantization(defaults, false);
+  ReadTraining(defaults, fields);
+  const ObjectReader method(defaults, "method");
+  method.RefuseUnknown(kMethodKnown);
+  fields.method.rank = ReadCount(method, "rank", words::kRank);
+  fields.method.dropout = method.Number("dropout", 0, 1);
+  fields.method.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);
+  fields.method.dora = method.Flag("dora");
+  return fields;
+}
+
+}  // namespace tunefit

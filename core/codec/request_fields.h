@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/codec/json_reader.h"
+
+namespace tunefit {
+
+template <typename T>
+using Field = std::optional<T>;
+using Word = std::string_view;  ///< one of request_words.h, or a text of the tree that was read
+
+struct Targets {
+  bool all_linear = false;
+  std::vector<Word> modules;
+};
+
+struct MethodFields {
+  Field<Word> kind;
+  Field<std::int64_t> trainable_layers, rank;
+  Field<Targets> target_modules;
+  Field<std::vector<Word>> modules_to_save;
+  Field<double> dropout;
+  Field<Word> adapter_dtype;
+  Field<bool> dora;
+};
+
+struct QuantizationFields {
+  bool given = false;  ///< the request has the key; without a kind it says null
+  Field<Word> kind;
+  Field<std::int64_t> bits, group_size;
+  Field<bool> double_quant;
+  Field<Word> prepare_kbit;
+};
+
+struct PrecisionFields {
+  Field<Word> weights, compute;
+  Field<bool> autocast, master_weights;
+};
+
+struct BatchFields {
+  Field<std::int64_t> per_device, gradient_accumulation, sequence_length;
+  Field<Word> packing;
+  Field<bool> length_varies;
+};
+
+struct CheckpointingFields {
+  Field<Word> kind;
+  Field<std::int64_t> every;  ///< instead of a kind
+};
+
+struct ParallelFields {
+  Field<std::int64_t> gpus, gpus_per_node;
+  Field<Word> strategy;
+  Field<bool> reshard_after_forward;
+  Field<Word> reduce_dtype;
+  Field<std::int64_t> tensor;
+  Field<bool> sequence_parallel;
+  Field<std::int64_t> pipeline, interleave, context, expert;
+  bool offload = false;
+  Field<Word> offload_optimizer, offload_parameters;
+};
+
+/// The request as written: every field of the contract with its type and words checked, nothing decided. The completed
+/// request has the same shape with the defaults filled in. Views point into the tree that was read.
+struct RequestFields {
+  Field<Word> model;                        ///< a name
+  const JsonValue* model_config = nullptr;  ///< or a Hugging Face config
+  Field<Word> model_name;
+  Field<std::int64_t> model_parameters;
+  Field<Word> task;
+  MethodFields method;
+  QuantizationFields quantization;
+  PrecisionFields precision;
+  Field<Word> optimizer;
+  Field<bool> optimizer_in_backward;
+  Field<std::vector<Word>> fused_kernels;
+  BatchFields batch;
+  CheckpointingFields checkpointing;
+  Field<Word> attention, loss, stack, stack_version;
+  Field<bool> compile;
+  ParallelFields parallel;
+  Field<std::vector<Word>> include;
+  Field<Word> detail;
+  Field<Word> gpu, server, interconnect;
+  /// Checked and passed on as written: they do not change memory.
+  const JsonValue *rollout = nullptr, *dataset = nullptr, *pricing = nullptr;
+};
+
+/// Reads the members of a request. All faults are added to the reader's issues.
+RequestFields ReadRequestFields(const ObjectReader& request);
+
+/// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model
+/// type and left to the catalog.
+RequestFields ReadStackDefaults(const ObjectReader& defaults);
+
+/// "YYYY-MM".
+bool IsMonth(std::string_view text);
+
+}  // namespace tunefit

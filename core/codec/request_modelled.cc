@@ -1,0 +1,105 @@
+#include <string>
+#include <utility>
+
+#include "core/codec/request_steps.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+class Refuser {
+ public:
+  explicit Refuser(RequestReading& reading) : issues_(reading.issues) {}
+
+  void Refuse(const char* field, std::string_view value, Severity severity = Severity::kError) {
+    const std::string shown = Shortened(value);
+    AddIssue(issues_, {.code = "not_modelled",
+                       .field = field,
+                       .message = Join({field, " \"", shown, "\" is not modelled yet."}),
+                       .severity = severity,
+                       .values = {{"value", shown}}});
+  }
+  /// The value must be one of those modelled.
+  void Only(const char* field, Word value, std::initializer_list<std::string_view> modelled) {
+    for (const std::string_view word : modelled) {
+      if (word == value) return;
+    }
+    Refuse(field, value);
+  }
+  void OnlyFalse(const char* field, const Field<bool>& value) {
+    if (value.value_or(false)) Refuse(field, "true");
+  }
+  void OnlyOne(const char* field, const Field<std::int64_t>& value) {
+    if (value.value_or(1) != 1) Refuse(field, std::to_string(*value));
+  }
+
+ private:
+  Issues& issues_;
+};
+
+void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
+  if (!fields.kind) return;
+  refuser.Only("quantization.kind", *fields.kind, {"nf4", "fp4", "int8"});
+  const bool four_bit = *fields.kind == "nf4" || *fields.kind == "fp4";
+  const std::int64_t bits = four_bit ? 4 : 8;
+  if (fields.bits && *fields.bits != bits && (four_bit || *fields.kind == "int8")) {
+    refuser.Refuse("quantization.bits", std::to_string(*fields.bits));
+  }
+  // bitsandbytes' block: a constant of its kernels on NVIDIA cards.
+  if (four_bit && fields.group_size.value_or(64) != 64) {
+    refuser.Refuse("quantization.group_size", std::to_string(*fields.group_size));
+  }
+}
+
+void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
+  refuser.OnlyOne("parallel.gpus", fields.gpus);
+  refuser.Only("parallel.strategy", *fields.strategy, {"none", "device_map"});
+  refuser.OnlyOne("parallel.tensor", fields.tensor);
+  refuser.OnlyOne("parallel.pipeline", fields.pipeline);
+  refuser.OnlyOne("parallel.context", fields.context);
+  refuser.OnlyOne("parallel.expert", fields.expert);
+  refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), {"none"});
+  refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), {"none"});
+}
+
+void RefuseMethod(Refuser& refuser, const MethodFields& fields) {
+  refuser.Only("method.kind", *fields.kind, {"full", "lora"});
+  if (*fields.kind != "lora") return;
+  refuser.OnlyFalse("method.dora", fields.dora);
+}
+
+}  // namespace
+
+void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
+  Refuser refuser(reading);
+  const RequestFields& request = reading.completed;
+  refuser.Only("task", *request.task, {"sft", "pretrain"});
+  RefuseMethod(refuser, request.method);
+  RefuseQuantization(refuser, request.quantization);
+  if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
+    refuser.Refuse("model.config.quantization_config", config.other_quantization);
+  }
+  refuser.Only("precision.weights", *request.precision.weights, {"bf16", "fp16", "fp32"});
+  refuser.Only("precision.compute", *request.precision.compute, {"bf16", "fp16", "fp32"});
+  refuser.OnlyFalse("precision.master_weights", request.precision.master_weights);
+  refuser.Only(
+      "optimizer", *request.optimizer,
+      {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_32bit", "paged_adamw_8bit"});
+  refuser.OnlyFalse("optimizer_in_backward", request.optimizer_in_backward);
+  for (const Word kernel : *request.fused_kernels) refuser.Refuse("fused_kernels", kernel);
+  const CheckpointingFields& checkpointing = request.checkpointing;
+  if (checkpointing.every.value_or(1) != 1) {
+    refuser.Refuse("gradient_checkpointing.every", std::to_string(*checkpointing.every));
+  }
+  refuser.Only("gradient_checkpointing", checkpointing.kind.value_or("full"), {"none", "full"});
+  refuser.Only("attention", *request.attention, {"flash_attention_2", "flash_attention_3", "sdpa", "eager"});
+  refuser.OnlyFalse("compile", request.compile);
+  RefuseParallel(refuser, request.parallel);
+  if (request.include) {
+    for (const Word part : *request.include) {
+      if (part == "advice" || part == "scaling") refuser.Refuse("include", part, Severity::kNote);
+    }
+  }
+}
+
+}  // namespace tunefit

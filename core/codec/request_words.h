@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+// The words and limits of the request, as wasm/tunefit.d.ts has them. What stands here but is not modelled yet gets an
+// issue `not_modelled`; what does not stand here gets `unknown_value`.
+
+namespace tunefit::words {
+
+inline constexpr std::array<std::string_view, 9> kTask = {"sft",  "pretrain", "seqcls", "reward", "dpo",
+                                                          "orpo", "kto",      "grpo",   "ppo"};
+inline constexpr std::array<std::string_view, 3> kMethod = {"full", "freeze", "lora"};
+inline constexpr std::array<std::string_view, 3> kAdapterDtype = {"fp32", "bf16", "fp16"};
+inline constexpr std::array<std::string_view, 7> kQuantization = {"nf4", "fp4", "int8", "gptq", "awq", "hqq", "fp8"};
+inline constexpr std::array<std::string_view, 3> kPrepareKbit = {"none", "peft", "trl"};
+inline constexpr std::array<std::string_view, 4> kPrecision = {"bf16", "fp16", "fp32", "fp8"};
+inline constexpr std::array<std::string_view, 4> kFusedKernels = {"rms_norm", "rope", "swiglu", "lora"};
+inline constexpr std::array<std::string_view, 3> kPacking = {"none", "packed", "padding_free"};
+inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
+inline constexpr std::array<std::string_view, 6> kAttention = {
+    "flash_attention_2", "flash_attention_3", "sdpa", "eager", "xformers", "flex"};
+inline constexpr std::array<std::string_view, 4> kLoss = {"standard", "chunked", "fused_ce", "fused_linear_ce"};
+inline constexpr std::array<std::string_view, 8> kStrategy = {"none",  "ddp",  "zero1", "zero2",
+                                                              "zero3", "fsdp", "fsdp2", "device_map"};
+inline constexpr std::array<std::string_view, 3> kOffload = {"none", "cpu", "nvme"};
+inline constexpr std::array<std::string_view, 4> kInclude = {"limits", "timeline", "advice", "scaling"};
+inline constexpr std::array<std::string_view, 2> kDetail = {"full", "summary"};
+/// Stacks of the contract; those that the catalog describes are modelled.
+inline constexpr std::array<std::string_view, 8> kStack = {"transformers", "torchtune", "torchtitan", "litgpt",
+                                                           "llm-foundry",  "unsloth",   "deepspeed",  "megatron"};
+/// Hugging Face's `optim` names. The first six are modelled (two of them are synonyms).
+inline constexpr std::array<std::string_view, 44> kOptimizer = {
+    "adamw_torch",
+    "adamw_torch_fused",
+    "adamw_bnb_8bit",
+    "adamw_8bit",
+    "paged_adamw_32bit",
+    "paged_adamw_8bit",
+    "adamw_hf",
+    "adamw_torch_xla",
+    "adamw_torch_npu_fused",
+    "adamw_apex_fused",
+    "adamw_anyprecision",
+    "adamw_torch_4bit",
+    "adamw_torch_8bit",
+    "adafactor",
+    "ademamix",
+    "ademamix_8bit",
+    "paged_ademamix_32bit",
+    "paged_ademamix_8bit",
+    "sgd",
+    "adagrad",
+    "lion_8bit",
+    "lion_32bit",
+    "paged_lion_32bit",
+    "paged_lion_8bit",
+    "rmsprop",
+    "rmsprop_bnb",
+    "rmsprop_bnb_8bit",
+    "rmsprop_bnb_32bit",
+    "galore_adamw",
+    "galore_adamw_8bit",
+    "galore_adafactor",
+    "galore_adamw_layerwise",
+    "galore_adamw_8bit_layerwise",
+    "galore_adafactor_layerwise",
+    "lomo",
+    "adalomo",
+    "grokadamw",
+    "schedule_free_radam",
+    "schedule_free_adamw",
+    "schedule_free_sgd",
+    "apollo_adamw",
+    "apollo_adamw_layerwise",
+    "stable_adamw",
+    "muon",
+};
+
+struct Limits {
+  std::int64_t low;
+  std::int64_t high;
+};
+
+inline constexpr Limits kRank = {1, 65536};
+inline constexpr Limits kPerDevice = {1, 65536};
+inline constexpr Limits kAccumulation = {1, 1000000};
+inline constexpr Limits kSequenceLength = {1, 16777216};
+/// Tokens of a micro-batch.
+inline constexpr std::int64_t kTokensHigh = 67108864;
+inline constexpr Limits kGpus = {1, 1000000};
+inline constexpr Limits kTrainableLayers = {1, 1000};
+
+}  // namespace tunefit::words

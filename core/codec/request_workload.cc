@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+Dtype ReadDtype(Word word) {
+  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16, Dtype::kFp16}) {
+    if (word == DtypeName(dtype)) return dtype;
+  }
+  return Dtype::kFp8;
+}
+
+Optimizer ReadOptimizer(Word word) {
+  if (word == "adamw_torch") return Optimizer::kAdamwForeach;
+  if (word == "adamw_bnb_8bit" || word == "adamw_8bit") return Optimizer::kAdamw8bit;
+  if (word == "paged_adamw_32bit") return Optimizer::kPagedAdamw32bit;
+  if (word == "paged_adamw_8bit") return Optimizer::kPagedAdamw8bit;
+  return Optimizer::kAdamwFused;
+}
+
+AttentionKernel ReadAttention(Word word) {
+  if (word == "eager") return AttentionKernel::kEager;
+  return word == "sdpa" ? AttentionKernel::kSdpa : AttentionKernel::kFlash;
+}
+
+Loss ReadLoss(Word word) {
+  if (word == "chunked") return Loss::kChunked;
+  if (word == "fused_ce") return Loss::kFusedCe;
+  return word == "fused_linear_ce" ? Loss::kFusedLinearCe : Loss::kStandard;
+}
+
+Packing ReadPacking(Word word) {
+  if (word == "packed") return Packing::kPacked;
+  return word == "padding_free" ? Packing::kPaddingFree : Packing::kNone;
+}
+
+Quantization ReadQuantization(const QuantizationFields& fields) {
+  Quantization quantization;
+  if (!fields.kind) return quantization;
+  quantization.kind = *fields.kind == "nf4"   ? QuantizationKind::kNf4
+                      : *fields.kind == "fp4" ? QuantizationKind::kFp4
+                                              : QuantizationKind::kInt8;
+  quantization.double_quant = fields.double_quant.value_or(false);
+  quantization.prepare = *fields.prepare_kbit == "peft"  ? PrepareKbit::kPeft
+                         : *fields.prepare_kbit == "trl" ? PrepareKbit::kTrl
+                                                         : PrepareKbit::kNone;
+  return quantization;
+}
+
+/// PEFT's rule: a module is chosen when its path is the target or ends in it after a dot; only the last part of a path
+/// is known here, so "attn.c_proj" means every c_proj.
+std::string_view LastPart(std::string_view target) { return target.substr(target.rfind('.') + 1); }
+
+void UnknownTarget(Issues& issues, std::size_t index, std::string_view target, std::span<const std::string_view> names,
+                   Severity severity) {
+  const std::string shown = Shortened(target);
+  const std::string known = Alternatives(names);
+  AddIssue(issues, {.code = "unknown_target_module",
+                    .field = "method.target_modules." + std::to_string(index),
+                    .message = Join({"This model has no linear module named \"", shown, "\"; it has ", known, "."}),
+                    .severity = severity,
+                    .values = {{"value", shown}, {"known", known}}});
+}
+
+/// Targets that the model lacks are passed over by PEFT as long as one is found.
+void ResolveTargets(RequestReading& reading) {
+  Method& method = reading.workload.method;
+  const Targets& targets = *reading.completed.method.target_modules;
+  method.all_linear = targets.all_linear;
+  if (targets.all_linear) return;
+  const std::vector<std::string_view> names = ModuleNames(reading.workload.architecture);
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < targets.modules.size(); ++i) {
+    const std::string_view name = LastPart(targets.modules[i]);
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      missing.push_back(i);
+    } else if (std::find(method.target_modules.begin(), method.target_modules.end(), name) ==
+               method.target_modules.end()) {
+      method.target_modules.emplace_back(name);
+    }
+  }
+  const Severity severity = method.target_modules.empty() ? Severity::kError : Severity::kWarning;
+  for (const std::size_t i : missing) UnknownTarget(reading.issues, i, targets.modules[i], names, severity);
+}
+
+/// The embedding and the output head by the names that libraries give them.
+void ReadSavedModules(RequestReading& reading) {
+  Method& method = reading.workload.method;
+  const std::vector<Word>& saved = *reading.completed.method.modules_to_save;
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    const std::string_view name = LastPart(saved[i]);
+    if (name == "embed_tokens" || name == "embed" || name == "wte" || name == "tok_embeddings") {
+      method.saves_embedding = true;
+    } else if (name == "lm_head" || name == "output") {
+      method.saves_head = true;
+    } else {
+      const std::string shown = Shortened(saved[i]);
+      AddIssue(reading.issues, {.code = "not_modelled",
+                                .field = "method.modules_to_save." + std::to_string(i),
+                                .message = Join({"Training a copy of \"", shown, "\" is not modelled yet."}),
+                                .values = {{"value", shown}}});
+    }
+  }
+}
+
+void CheckLength(RequestReading& reading) {
+  const Batch& batch = reading.workload.batch;
+  if (batch.per_device * batch.sequence_length > words::kTokensHigh) {
+    const std::string value = std::to_string(batch.per_device * batch.sequence_length);
+    const std::string high = std::to_string(words::kTokensHigh);
+    AddIssue(reading.issues, {.code = "too_many_tokens",
+                              .field = "batch.per_device",
+                              .message = Join({"A micro-batch of ", value, " tokens is over the most, ", high, "."}),
+                              .values = {{"value", value}, {"high", high}}});
+  }
+  const Architecture& model = reading.workload.architecture;
+  const bool learned = model.position_rows > 0;  // an error of the core's own
+  if (learned || model.context_tokens == 0 || batch.sequence_length <= model.context_tokens) return;
+  const std::string value = std::to_string(batch.sequence_length);
+  const std::string high = std::to_string(model.context_tokens);
+  AddIssue(reading.issues,
+           {.code = "length_over_context",
+            .field = "batch.sequence_length",
+            .message = Join({"A length of ", value, " tokens is over the ", high, " that the model was made for."}),
+            .severity = Severity::kWarning,
+            .values = {{"value", value}, {"high", high}}});
+}
+
+}  // namespace
+
+std::vector<std::string_view> ModuleNames(const Architecture& architecture) {
+  std::vector<std::string_view> names;
+  const auto add = [&](const LinearShape& linear) {
+    const std::string_view name = linear.name;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      for (const LinearShape* linear : {&block.attention.query, &block.attention.key, &block.attention.value,
+                                        &block.attention.output, &block.mlp.gate, &block.mlp.up, &block.mlp.down}) {
+        add(*linear);
+      }
+    }
+  }
+  return names;
+}
+
+void FillWorkload(RequestReading& reading, const StackVersion& stack) {
+  const RequestFields& request = reading.completed;
+  Workload& workload = reading.workload;
+  workload.method.kind = *request.method.kind == "lora" ? MethodKind::kLora : MethodKind::kFull;
+  if (workload.method.kind == MethodKind::kLora) {
+    workload.method.rank = *request.method.rank;
+    workload.method.dropout = *request.method.dropout;
+    workload.method.adapter_dtype = ReadDtype(*request.method.adapter_dtype);
+    ResolveTargets(reading);
+    ReadSavedModules(reading);
+  }
+  workload.quantization = ReadQuantization(request.quantization);
+  workload.precision = {.weights = ReadDtype(*request.precision.weights),
+                        .compute = ReadDtype(*request.precision.compute),
+                        .autocast = *request.precision.autocast};
+  workload.optimizer = ReadOptimizer(*request.optimizer);
+  workload.batch = {.per_device = *request.batch.per_device,
+                    .gradient_accumulation = *request.batch.gradient_accumulation,
+                    .sequence_length = *request.batch.sequence_length,
+                    .packing = ReadPacking(*request.batch.packing),
+                    .length_varies = *request.batch.length_varies};
+  const bool none = request.checkpointing.kind == Word("none");
+  workload.checkpointing = none ? Checkpointing::kNone : Checkpointing::kFull;
+  workload.attention = ReadAttention(*request.attention);
+  workload.loss = ReadLoss(*request.loss);
+  workload.habits = stack.habits;
+  CheckLength(reading);
+}
+
+}  // namespace tunefit
