@@ -73,9 +73,24 @@ struct Batch {
   bool length_varies = false;
 };
 
+/// Operations that fused kernels run (Liger, Unsloth, foak) and so keep less than the library's own.
+struct FusedKernels {
+  bool rms_norm = false;
+  bool rope = false;
+  bool swiglu = false;
+};
+
+/// Where the logits become fp32 for the loss.
+enum class LogitsUpcast : std::uint8_t {
+  kNone,
+  kModel,  ///< in the model's forward: it returns fp32 logits (transformers before 4.46)
+  kLoss,   ///< inside the loss function: the model returns its own dtype
+};
+
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
-  bool logits_upcast = true;            ///< the model's loss works on an fp32 copy of the logits
+  LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
+  bool loss_shifts_logits = false;      ///< the loss copies the logits without their last row instead of shifting labels
   bool outputs_upcast = true;           ///< accelerate returns fp32 outputs from an autocast forward
   bool lora_casts_input = true;         ///< the adapter's input is cast to the adapter's dtype
   std::int64_t loss_chunk_tokens = 0;   ///< tokens of a block in the chunked loss; 0: the core's default
@@ -92,6 +107,7 @@ struct Workload {
   Checkpointing checkpointing = Checkpointing::kNone;
   AttentionKernel attention = AttentionKernel::kSdpa;
   Loss loss = Loss::kStandard;
+  FusedKernels fused;
   Habits habits;
 };
 

@@ -125,7 +125,10 @@ AttentionResult Forward(Tracer& tracer, const AttentionModule& module, const Lay
   tracer.scope.term = Term::kAttention;
   Heads heads = Project(tracer, module, context, hidden);
   tracer.scope.module = "self_attn";
-  if (module.attention->rotary) {
+  if (module.attention->rotary && context.workload->fused.rope) {
+    heads.query = tracer.View(heads.query);  // rotated in place
+    heads.key = tracer.View(heads.key);
+  } else if (module.attention->rotary) {
     Value query = Rotate(tracer, heads.query, context);
     Value key = Rotate(tracer, heads.key, context);
     heads.query = std::move(query);

@@ -141,6 +141,13 @@ void Tracer::RunNode(std::int32_t index) {
         if (wanted(i)) results[i] = GradientLike(node, static_cast<int>(i), "gradient");
       }
       break;
+    case OpKind::kFusedNorm:
+      if (wanted(0)) {
+        Refer(gradient);
+        results[0] = gradient;
+      }
+      if (wanted(1)) results[1] = Allocate(node.in_elements[1], node.in_dtypes[1], "gradient");
+      break;
     case OpKind::kEmbedding:
     case OpKind::kNegativeLogLikelihood:
       results[0] = GradientLike(node, 0, "gradient");

@@ -27,7 +27,7 @@ Value Activate(Tracer& tracer, Activation activation, Value x) {
   return tracer.Mul(std::move(half), std::move(outer));
 }
 
-Value Forward(Tracer& tracer, const MlpModule& module, const Value& hidden) {
+Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& context, const Value& hidden) {
   tracer.scope.term = Term::kMlp;
   if (!module.mlp->gated) {
     Value up = Forward(tracer, module.up, hidden);
@@ -36,6 +36,12 @@ Value Forward(Tracer& tracer, const MlpModule& module, const Value& hidden) {
     return Forward(tracer, module.down, active);
   }
   Value gate = Forward(tracer, module.gate, hidden);
+  if (context.workload->fused.swiglu && module.mlp->activation == Activation::kSilu) {
+    Value up = Forward(tracer, module.up, hidden);
+    tracer.scope.module = "mlp";
+    Value product = tracer.FusedSwiglu(std::move(gate), std::move(up));
+    return Forward(tracer, module.down, product);
+  }
   tracer.scope.module = "mlp.act_fn";
   gate = Activate(tracer, module.mlp->activation, std::move(gate));
   Value up = Forward(tracer, module.up, hidden);
@@ -103,7 +109,7 @@ Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& cont
 
   const Value residual = states;
   states = norm(layer.before_mlp, states);
-  states = Forward(tracer, layer.mlp, states);
+  states = Forward(tracer, layer.mlp, context, states);
   states = tracer.Dropout(std::move(states), block.residual_dropout);
   if (block.norms_after) states = norm(layer.after_mlp, states);
   states = AddResidual(tracer, layer, context, residual, states);

@@ -23,24 +23,43 @@ Value Logits(Tracer& tracer, const Architecture& architecture, const LinearModul
   return logits;
 }
 
+/// The logits in fp32 where the loss upcasts them; the loss function holds them until it returns.
+Value Upcast(Tracer& tracer, const Habits& habits, const Value& logits) {
+  return habits.logits_upcast == LogitsUpcast::kLoss ? tracer.Cast(logits, Dtype::kFp32) : logits;
+}
+
+/// What cross entropy sees: a copy without the last row where the stack shifts logits (transformers before 4.50), not
+/// labels.
+Value Shift(Tracer& tracer, const Habits& habits, const Value& upcast) {
+  return habits.loss_shifts_logits ? tracer.Copy(tracer.Slice(upcast, 1), "shifted logits") : upcast;
+}
+
 /// transformers' ForCausalLMLoss on materialized logits.
-Value PlainCrossEntropy(Tracer& tracer, const Workload& workload, const Value& logits, const Value& labels) {
-  Value scores = workload.habits.logits_upcast ? tracer.Cast(logits, Dtype::kFp32) : logits;
-  Value padded = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "padded labels");
-  Value shifted = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "shifted labels");
+Value PlainCrossEntropy(Tracer& tracer, const Habits& habits, const Value& logits, const Value& labels) {
+  const Value upcast = Upcast(tracer, habits, logits);
+  const Value scores = Shift(tracer, habits, upcast);
+  const Value padded = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "padded labels");
+  const Value shifted = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "shifted labels");
   Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
   return tracer.NegativeLogLikelihood(std::move(log_probabilities), shifted);
 }
 
+/// The same on one fused kernel, which turns the scores into their gradient.
+Value FusedCrossEntropy(Tracer& tracer, const Habits& habits, const Value& logits) {
+  const Value upcast = Upcast(tracer, habits, logits);
+  const Value scores = Shift(tracer, habits, upcast);
+  return tracer.InPlaceCrossEntropy(scores);
+}
+
 Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
                    const Value& labels) {
+  const Habits& habits = workload.habits;
   Value logits = Logits(tracer, workload.architecture, head, tracer.View(hidden));
-  Value loss = workload.loss == Loss::kFusedCe
-                   ? tracer.InPlaceCrossEntropy(workload.habits.logits_upcast ? tracer.Cast(logits, Dtype::kFp32)
-                                                                              : logits)
-                   : PlainCrossEntropy(tracer, workload, logits, labels);
+  if (habits.logits_upcast == LogitsUpcast::kModel) logits = tracer.Cast(std::move(logits), Dtype::kFp32);
+  Value loss = workload.loss == Loss::kFusedCe ? FusedCrossEntropy(tracer, habits, logits)
+                                               : PlainCrossEntropy(tracer, habits, logits, labels);
   tracer.EndAutocast();
-  if (workload.precision.autocast && workload.habits.outputs_upcast) {
+  if (workload.precision.autocast && habits.outputs_upcast) {
     Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
   }
   return loss;
@@ -53,7 +72,7 @@ Value ChunkedLoss(Tracer& tracer, const Workload& workload, const LinearModule& 
     tracer.scope = {"loss", Term::kLogitsAndLoss, false};
     Value logits = Logits(tracer, workload.architecture, head, x);
     Value labels = tracer.Empty({1, Axis::kChunk}, Dtype::kInt64, "labels");
-    return PlainCrossEntropy(tracer, workload, logits, labels);
+    return PlainCrossEntropy(tracer, workload.habits, logits, labels);
   };
   // One block stands for all: they come one after another, and only their gradients for the hidden states stay.
   Value part = tracer.Narrow(hidden, {width, Axis::kChunk});

@@ -104,6 +104,7 @@ NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t
   tracer_.scope = {path, Term::kNorms, place.in_layer};
   NormModule module;
   module.kind = kind;
+  module.fused = kind != NormKind::kLayerNorm && workload_.fused.rms_norm;
   module.path = path;
   const Dtype dtype = UnquantizedDtype(true);
   module.weight = tracer_.Weight(Elements(width), dtype, Term::kWeights, "weight", Trained(), place.count);
@@ -192,6 +193,7 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
 
 Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
   tracer.scope.module = module.path;
+  if (module.fused) return tracer.FusedRmsNorm(x, module.weight, rows);
   switch (module.kind) {
     case NormKind::kRmsNorm:
       return RmsNorm(tracer, module, x, rows);

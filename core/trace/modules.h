@@ -37,6 +37,7 @@ struct LinearModule {
 
 struct NormModule {
   NormKind kind = NormKind::kRmsNorm;
+  bool fused = false;  ///< run by one kernel
   const char* path = "";
   Value weight, bias;
 };

@@ -332,6 +332,37 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
   return normed;
 }
 
+Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows) {
+  Node node = Begin(OpKind::kFusedNorm);
+  AddInput(node, x);
+  AddInput(node, weight);
+  const Tensor tensor = At(x);
+  if (NeedsBackward(node)) Keep(node, tensor.storage);
+  const StorageId out = Allocate(tensor.elements, tensor.dtype, "rms_norm");
+  const StorageId scale = Allocate(rows, Dtype::kFp32, "rstd");
+  if (NeedsBackward(node)) Keep(node, scale);
+  Release(scale);
+  Value normed = AddOutput(std::move(node), out, tensor.elements, tensor.dtype);
+  x.Drop();
+  return normed;
+}
+
+Value Tracer::FusedSwiglu(Value gate, Value up) {
+  Node node = Begin(OpKind::kPrepared);
+  AddInput(node, gate);
+  AddInput(node, up);
+  const Tensor tensor = At(gate);
+  if (NeedsBackward(node)) {
+    Keep(node, tensor.storage);
+    Keep(node, At(up).storage);
+  }
+  Value product =
+      AddOutput(std::move(node), Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
+  gate.Drop();
+  up.Drop();
+  return product;
+}
+
 Value Tracer::Embedding(const Value& ids, const Value& weight, Size out) {
   Node node = Begin(OpKind::kEmbedding);
   AddInput(node, weight);

@@ -59,6 +59,7 @@ enum class OpKind : std::uint8_t {
   kExpandHeads,  ///< key/value heads repeated; the gradient is summed over the copies
   kSplit,        ///< one fused projection cut in three; the gradients are joined
   kLayerNorm,
+  kFusedNorm,  ///< the gradient overwrites the incoming one
   kEmbedding,
   kAttention,     ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
@@ -122,6 +123,10 @@ class Tracer {
   Value Int8Linear(Value x, const Value& bias, double in_features, double out_features);
   Value BatchMatmul(Value a, Value b, Size out);
   Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows);
+  /// Liger's and Unsloth's RMS norm: keeps its input and a row's scale; the gradient overwrites the incoming one.
+  Value FusedRmsNorm(Value x, const Value& weight, Size rows);
+  /// Liger's SwiGLU: keeps gate and up, and writes their gradients over them.
+  Value FusedSwiglu(Value gate, Value up);
   Value Embedding(const Value& ids, const Value& weight, Size out);
   /// A fused attention kernel; keeps its inputs, the output and a log-sum-exp per row.
   Value FusedAttention(Value q, Value k, Value v, Value mask, Size rows);
