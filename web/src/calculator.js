@@ -1,0 +1,234 @@
+// <tunefit-calculator>: the page, and the same inside somebody's documentation. It joins the core, the state, the link and
+// the parts; attributes `model`, `method`, `gpu` and `lang` set what it opens with.
+
+import { LitElement, html, nothing } from "lit";
+
+import "./combobox.js";
+import { loadCore } from "./core_client.js";
+import { applies, choicesOf, fieldNamed } from "./fields.js";
+import { decodeFragment, encodeFragment } from "./fragment.js";
+import { createWords, langs, pickLang } from "./i18n.js";
+import { tell } from "./issues.js";
+import { markdown } from "./markdown.js";
+import { changed, Store } from "./store.js";
+import { beginner } from "./views/expert.js";
+import { cards, limits } from "./views/extras.js";
+import { figure } from "./views/figure.js";
+import { question } from "./views/question.js";
+import { assumed, recipe } from "./views/recipe.js";
+import { dropped, foot, share } from "./views/share.js";
+import { step } from "./views/step.js";
+import { terms } from "./views/terms.js";
+import { glance, verdict, verdictText } from "./views/verdict.js";
+import { idOf } from "./views/view.js";
+
+/** @typedef {import("./views/view.js").View} View */
+/** @typedef {import("./views/view.js").Ui} Ui */
+/** @typedef {import("./i18n.js").Lang} Lang */
+
+/** Milliseconds before a change reaches the address bar and the status line: once a change, not once a keystroke. */
+const settled = 400;
+
+export class Calculator extends LitElement {
+  static properties = { ui: { state: true }, words: { state: true }, failure: { state: true }, seen: { state: true }, status: { state: true } };
+
+  /** @type {Store | null} */
+  store = null;
+  /** @type {import("./contract.d.ts").Dropped[]} */
+  #dropped = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  /** The fragment that the page itself wrote last. */
+  #written = "";
+  /** @type {Lang | null} */
+  #chosenLang = null;
+
+  constructor() {
+    super();
+    /** @type {Ui} */
+    this.ui = { help: [], pasting: false, expert: false, pointed: "", copied: false, manual: "", withConfig: false, ownTargets: false };
+    this.words = createWords(pickLang(navigator.languages));
+    this.failure = "";
+    this.status = "";
+    /** Whether the verdict is on the screen. */
+    this.seen = true;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  /** Whether this element is the page: then the link is its own, and the language of the document. */
+  get isPage() {
+    return this.parentElement === document.body;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#start().catch((error) => {
+      this.querySelector(".waiting")?.remove();
+      this.failure = String(error?.message ?? error);
+      this.#ready();
+    });
+  }
+
+  async #start() {
+    const core = await loadCore();
+    const { state, lang, dropped: left } = decodeFragment(this.isPage ? location.hash : "", core.description);
+    this.#dropped = left;
+    for (const key of /** @type {const} */ (["model", "method", "gpu"])) {
+      const value = this.getAttribute(key);
+      const field = fieldNamed(key);
+      const allowed = field?.kind !== "choice" || choicesOf(field, core.description).includes(value ?? "");
+      if (value && allowed && state[key] === field?.start) state[key] = value;
+    }
+    const wanted = lang ?? this.getAttribute("lang");
+    this.#chosenLang = langs.find((known) => known === wanted) ?? null;
+    if (this.#chosenLang) this.words = createWords(this.#chosenLang);
+    this.store = new Store(core, state);
+    const deep = changed(state).some(({ key }) => !beginner.includes(key));
+    this.ui = { ...this.ui, pasting: state.config !== "", withConfig: state.config !== "", expert: deep };
+    this.store.subscribe(() => this.#changed());
+    this.querySelector(".waiting")?.remove();
+    this.#say();
+    this.requestUpdate();
+    await this.updateComplete;
+    this.#watchVerdict();
+    if (this.isPage) addEventListener("hashchange", () => this.#followLink());
+    this.#ready();
+  }
+
+  #ready() {
+    document.documentElement.dataset.ready = "true";
+  }
+
+  #watchVerdict() {
+    const target = this.querySelector(".verdict");
+    if (!target || !("IntersectionObserver" in globalThis)) return;
+    new IntersectionObserver(([entry]) => (this.seen = entry.isIntersecting)).observe(target);
+  }
+
+  #changed() {
+    this.requestUpdate();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#say();
+      this.#writeLink();
+    }, settled);
+  }
+
+  /** The status line: the verdict, or what to correct; assistive technology reads it at each change. */
+  #say() {
+    const view = this.#view();
+    if (!view) return;
+    const first = view.told.find(({ severity }) => severity === "error");
+    this.status = view.outdated && first ? view.words.t("verdict.announce.invalid", { message: first.text }) : verdictText(view);
+  }
+
+  #fragment() {
+    if (!this.store) return "";
+    const own = pickLang(navigator.languages);
+    const lang = this.#chosenLang && this.#chosenLang !== own ? this.#chosenLang : undefined;
+    return encodeFragment(this.store.state, { lang, withConfig: this.ui.withConfig });
+  }
+
+  #writeLink() {
+    if (!this.isPage) return;
+    this.#written = this.#fragment();
+    history.replaceState(null, "", this.#written ? `#${this.#written}` : location.href.split("#")[0]);
+  }
+
+  /** Somebody edited the address or went back. */
+  #followLink() {
+    if (!this.store || location.hash.replace(/^#/, "") === this.#written) return;
+    const { state, dropped: left } = decodeFragment(location.hash, this.store.core.description);
+    this.#dropped = left;
+    this.store.set(state);
+    this.requestUpdate();
+  }
+
+  /** @param {Lang} lang */
+  #speak(lang) {
+    this.#chosenLang = lang;
+    this.words = createWords(lang);
+    this.#say();
+    this.#writeLink();
+  }
+
+  /** @param {"link" | "markdown" | "json"} kind */
+  async #copy(kind) {
+    const link = `${location.href.split("#")[0]}#${this.#fragment()}`;
+    const answer = this.store?.answer;
+    const text = kind === "link" ? link : kind === "json" ? JSON.stringify(answer, null, 2) : answer ? markdown(answer, this.words, link) : "";
+    try {
+      await navigator.clipboard.writeText(text);
+      this.ui = { ...this.ui, copied: true, manual: "" };
+      setTimeout(() => (this.ui = { ...this.ui, copied: false }), 3000);
+    } catch {
+      this.ui = { ...this.ui, copied: false, manual: text };
+    }
+  }
+
+  /** @returns {View | null} */
+  #view() {
+    const { store, words, ui } = this;
+    if (!store) return null;
+    const { state, answer, extras, outdated, report, core } = store;
+    const told = tell(report.issues, state, words).filter(({ key }) => key === null || applies(/** @type {import("./fields.js").Field} */ (fieldNamed(key)), state));
+    return {
+      words, ui, state, answer, extras, outdated, told,
+      description: core.description,
+      dropped: this.#dropped,
+      set: (patch) => store.set(patch),
+      show: (patch) => (this.ui = { ...this.ui, ...patch }),
+      reset: () => {
+        this.#dropped = [];
+        store.reset();
+      },
+      copy: (kind) => this.#copy(kind),
+    };
+  }
+
+  updated() {
+    if (!this.isPage) return;
+    document.documentElement.lang = this.words.lang;
+    document.title = this.words.t("page.title");
+  }
+
+  /** @param {Lang} lang */
+  #langButton(lang) {
+    const name = { en: "English", nl: "Nederlands" }[lang];
+    return html`<button type="button" lang=${lang} aria-pressed=${lang === this.words.lang ? "true" : "false"} @click=${() => this.#speak(lang)}>${name}</button>`;
+  }
+
+  render() {
+    const { words } = this;
+    if (this.failure) return html`<p class="failed" role="alert">${words.t("page.failed", { reason: this.failure })}</p>`;
+    const view = this.#view();
+    if (!view) return nothing;
+    const t = words.t;
+    return html`
+      <a class="skip" href="#${idOf("answer")}" @click=${(/** @type {Event} */ event) => {
+        event.preventDefault();
+        /** @type {HTMLElement | null} */ (this.querySelector(".answer"))?.focus();
+      }}>${t("page.skip")}</a>
+      <header class="head">
+        <h1><span class="mark" aria-hidden="true"></span>Tunefit</h1>
+        <p>${t("page.description")}</p>
+        <div class="langs" role="group" aria-label=${t("page.language")}>${langs.map((lang) => this.#langButton(lang))}</div>
+      </header>
+      <p class="hidden" role="status">${this.status}</p>
+      <main class="layout">
+        ${question(view)}
+        <div class="answer" id=${idOf("answer")} tabindex="-1" role="region" aria-label=${t("page.answer")} ?data-outdated=${view.outdated}>
+          ${dropped(view)} ${verdict(view)} ${figure(view)}
+          <div class="two">${limits(view)} ${recipe(view)}</div>
+          ${cards(view)} ${terms(view)} ${step(view)} ${assumed(view)} ${share(view)}
+        </div>
+      </main>
+      ${foot(view)} ${glance(view, !this.seen)}
+    `;
+  }
+}
+
+customElements.define("tunefit-calculator", Calculator);

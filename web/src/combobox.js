@@ -1,0 +1,210 @@
+// A searchable list (ARIA APG: editable combobox with list autocomplete). It keeps only what is open, active and being
+// typed; the value is its parent's. Events: `pick` with the option's id, or with the typed text where it names none.
+
+import { LitElement, html, nothing } from "lit";
+import { groups } from "d3-array";
+
+/** @typedef {{id: string, name: string, detail: string, group: string, search: string}} Option */
+
+/** Every word of the query begins somewhere in the text. @param {string} query @param {string} text */
+export function matches(query, text) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => text.includes(word));
+}
+
+export class Combobox extends LitElement {
+  static properties = {
+    name: {},
+    label: {},
+    options: { attribute: false },
+    value: {},
+    invalid: { type: Boolean },
+    describedby: {},
+    words: { attribute: false },
+    emptyText: { attribute: false },
+    query: { state: true },
+    open: { state: true },
+    active: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.name = "";
+    this.label = "";
+    this.options = /** @type {Option[]} */ ([]);
+    this.value = "";
+    this.invalid = false;
+    this.describedby = "";
+    this.words = /** @type {import("./i18n.js").Words} */ (/** @type {unknown} */ (null));
+    this.emptyText = "";
+    /** Text being typed; null while the value is shown. @type {string | null} */
+    this.query = null;
+    this.open = false;
+    this.active = -1;
+    this.addEventListener("focusout", (event) => {
+      if (!this.contains(/** @type {Node | null} */ (event.relatedTarget))) this.#leave();
+    });
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  /** @returns {Option | undefined} */
+  get chosen() {
+    return this.options.find(({ id }) => id === this.value);
+  }
+
+  get shown() {
+    const query = this.query?.trim();
+    return query ? this.options.filter(({ search }) => matches(query, search)) : this.options;
+  }
+
+  /** @param {string} text */
+  #named(text) {
+    const wanted = text.trim().toLowerCase();
+    return this.options.find(({ id, name, search }) => [id, name.toLowerCase()].includes(wanted) || search.split("\n").includes(wanted));
+  }
+
+  /** @param {string} id */
+  #pick(id) {
+    this.#close();
+    if (id !== this.value) this.dispatchEvent(new CustomEvent("pick", { detail: id, bubbles: true }));
+  }
+
+  #close() {
+    this.query = null;
+    this.open = false;
+    this.active = -1;
+  }
+
+  /** Leaving keeps what was typed: as the option it names, or as it stands. */
+  #leave() {
+    const text = this.query;
+    this.#close();
+    if (text !== null && text.trim() !== "") this.#pick(this.#named(text)?.id ?? text.trim());
+  }
+
+  /** @param {number} index */
+  #activate(index) {
+    const count = this.shown.length;
+    this.open = true;
+    this.active = count === 0 ? -1 : (index + count) % count;
+    this.updateComplete.then(() => this.querySelector(".option.active")?.scrollIntoView({ block: "nearest" }));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #keydown(event) {
+    const last = this.shown.length - 1;
+    const current = this.open ? this.active : this.shown.findIndex(({ id }) => id === this.value);
+    const option = this.open ? this.shown[this.active] : undefined;
+    switch (event.key) {
+      case "ArrowDown":
+        this.#activate(this.open ? this.active + 1 : Math.max(0, current));
+        break;
+      case "ArrowUp":
+        this.#activate(this.open ? (this.active < 0 ? last : this.active - 1) : current < 0 ? last : current);
+        break;
+      case "PageDown":
+        if (!this.open) return;
+        this.#activate(Math.min(last, this.active + 8));
+        break;
+      case "PageUp":
+        if (!this.open) return;
+        this.#activate(Math.max(0, this.active - 8));
+        break;
+      case "Enter":
+        if (option) this.#pick(option.id);
+        else if (this.query !== null) this.#leave();
+        else return;
+        break;
+      case "Tab":
+        if (option && this.query !== null) this.#pick(option.id);
+        return;
+      case "Escape":
+        if (!this.open && this.query === null) return;
+        this.#close();
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  }
+
+  /** @param {Event} event */
+  #input(event) {
+    this.query = /** @type {HTMLInputElement} */ (event.target).value;
+    this.open = true;
+    this.active = this.query.trim() && this.shown.length ? 0 : -1;
+  }
+
+  /** @param {Option} option @param {number} index */
+  #option({ id, name, detail }, index) {
+    return html`<div
+      class="option ${index === this.active ? "active" : ""}"
+      role="option"
+      id="${this.name}-option-${index}"
+      aria-selected=${id === this.value ? "true" : "false"}
+      @click=${() => this.#pick(id)}
+    >
+      <span class="option-name">${name}</span> <span class="option-detail">${detail}</span>
+    </div>`;
+  }
+
+  #list() {
+    const shown = this.shown;
+    if (shown.length === 0) return html`<p class="no-option">${this.emptyText}</p>`;
+    const order = new Map(shown.map((option, index) => [option, index]));
+    return groups(shown, ({ group }) => group).map(
+      ([group, options], g) => html`<div role="group" aria-labelledby="${this.name}-group-${g}">
+        <div class="group-name" id="${this.name}-group-${g}" role="presentation">${group}</div>
+        ${options.map((option) => this.#option(option, order.get(option) ?? 0))}
+      </div>`,
+    );
+  }
+
+  render() {
+    const { words } = this;
+    const count = this.shown.length;
+    const announced = !this.open || this.query === null ? "" : count === 0 ? this.emptyText
+      : words.t(count === 1 ? "ask.options.one" : "ask.options.other", { count });
+    return html`
+      <div class="combobox">
+        <input
+          id=${this.name}
+          type="text"
+          role="combobox"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck="false"
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls="${this.name}-list"
+          aria-expanded=${this.open ? "true" : "false"}
+          aria-activedescendant=${this.open && this.active >= 0 ? `${this.name}-option-${this.active}` : nothing}
+          aria-invalid=${this.invalid ? "true" : nothing}
+          aria-describedby=${this.describedby || nothing}
+          .value=${this.query ?? this.chosen?.name ?? this.value}
+          @input=${this.#input}
+          @keydown=${this.#keydown}
+          @focus=${(/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).select()}
+          @click=${() => this.open || this.#activate(Math.max(0, this.options.findIndex(({ id }) => id === this.value)))}
+        />
+        <span class="combobox-arrow" aria-hidden="true"></span>
+        <div
+          class="options"
+          id="${this.name}-list"
+          role=${count ? "listbox" : nothing}
+          aria-label=${count ? this.label : nothing}
+          ?hidden=${!this.open}
+          @mousedown=${(/** @type {Event} */ event) => event.preventDefault()}
+        >
+          ${this.open ? this.#list() : nothing}
+        </div>
+        <span class="hidden" role="status">${announced}</span>
+      </div>
+    `;
+  }
+}
+
+customElements.define("tunefit-combobox", Combobox);

@@ -1,0 +1,14 @@
+/** The core's contract under short names, and shapes that only the page has. */
+export type {
+  Assumption, Description, Issue, Moment, Overhead, Range, Report, Request, Term, TermItem, TimelinePoint, TunefitModule,
+} from "../../wasm/tunefit.d.ts";
+
+/** What a person typed or chose: text for every field, "" where it is left to the default. */
+export type State = Record<import("./fields.js").Key, string>;
+
+/** A part of the link that was left out, and why. */
+export interface Dropped {
+  key: string;
+  value: string;
+  reason: "unknown" | "invalid";
+}

@@ -1,0 +1,168 @@
+// Every field that a person can set: its name in the state and in the link, and its place in the request. A value is the
+// text as typed or chosen, "" where it is left to the stack's default. What a text means is decided here once; whether it
+// is possible is the core's to say.
+
+/** @typedef {import("./contract.d.ts").State} State */
+/** @typedef {import("./contract.d.ts").Request} Request */
+/** @typedef {import("./contract.d.ts").Description} Description */
+
+/**
+ * @typedef {"model" | "config" | "method" | "gpu" | "length" | "batch" | "checkpointing" | "accumulation" | "packing" |
+ *   "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" | "precision" |
+ *   "optimizer" | "attention" | "loss"} Key
+ */
+
+/**
+ * @typedef {object} Field
+ * @property {Key} key
+ * @property {string} path  where the core's issues and limits name it
+ * @property {"text" | "integer" | "decimal" | "choice" | "list"} kind
+ * @property {string} start  what the page opens with
+ * @property {string[]} [choices]  the values of a choice; default: what the core models (Description.choices of the path)
+ * @property {"lora" | "qlora"} [only]  the method it belongs to
+ */
+
+/** @type {Field[]} */
+export const fields = [
+  { key: "model", path: "model", kind: "text", start: "llama-3.1-8b" },
+  { key: "config", path: "model.config", kind: "text", start: "" },
+  { key: "method", path: "method.kind", kind: "choice", start: "qlora", choices: ["full", "lora", "qlora"] },
+  { key: "gpu", path: "hardware.gpu", kind: "text", start: "rtx-4090" },
+  { key: "length", path: "batch.sequence_length", kind: "integer", start: "2048" },
+  { key: "batch", path: "batch.per_device", kind: "integer", start: "1" },
+  { key: "checkpointing", path: "gradient_checkpointing", kind: "choice", start: "full" },
+  { key: "accumulation", path: "batch.gradient_accumulation", kind: "integer", start: "" },
+  { key: "packing", path: "batch.packing", kind: "choice", start: "" },
+  { key: "varies", path: "batch.length_varies", kind: "choice", start: "", choices: ["true", "false"] },
+  { key: "rank", path: "method.rank", kind: "integer", start: "", only: "lora" },
+  { key: "targets", path: "method.target_modules", kind: "list", start: "", only: "lora" },
+  { key: "dropout", path: "method.dropout", kind: "decimal", start: "", only: "lora" },
+  { key: "save", path: "method.modules_to_save", kind: "list", start: "", only: "lora" },
+  { key: "adapter", path: "method.adapter_dtype", kind: "choice", start: "", only: "lora", choices: ["fp32", "bf16", "fp16"] },
+  { key: "quant", path: "quantization.kind", kind: "choice", start: "", only: "qlora" },
+  { key: "double", path: "quantization.double_quant", kind: "choice", start: "", only: "qlora", choices: ["true", "false"] },
+  { key: "prepare", path: "quantization.prepare_kbit", kind: "choice", start: "", only: "qlora" },
+  {
+    key: "precision", path: "precision", kind: "choice", start: "",
+    choices: ["bf16-autocast", "fp32-autocast", "bf16", "fp16-autocast", "fp32"],
+  },
+  { key: "optimizer", path: "optimizer", kind: "choice", start: "" },
+  { key: "attention", path: "attention", kind: "choice", start: "" },
+  { key: "loss", path: "loss", kind: "choice", start: "" },
+];
+
+/** @type {Record<string, Field>} */
+const byKey = Object.fromEntries(fields.map((field) => [field.key, field]));
+
+/** @param {string} key @returns {Field | undefined} */
+export const fieldNamed = (key) => (Object.hasOwn(byKey, key) ? byKey[key] : undefined);
+
+/** @type {Record<string, NonNullable<Request["precision"]>>} */
+const precisions = {
+  "bf16-autocast": { weights: "bf16", compute: "bf16", autocast: true },
+  "fp32-autocast": { weights: "fp32", compute: "bf16", autocast: true },
+  bf16: { weights: "bf16", compute: "bf16", autocast: false },
+  "fp16-autocast": { weights: "fp32", compute: "fp16", autocast: true },
+  fp32: { weights: "fp32", compute: "fp32", autocast: false },
+};
+
+/** The named precision that a resolved request has, or "". @param {Request["precision"]} precision */
+export const precisionNamed = (precision) =>
+  Object.keys(precisions).find((name) => {
+    const { weights, compute, autocast } = precisions[name];
+    return precision && precision.weights === weights && precision.compute === compute && precision.autocast === autocast;
+  }) ?? "";
+
+/** @returns {State} what the page opens with */
+export const startState = () => /** @type {State} */ (Object.fromEntries(fields.map(({ key, start }) => [key, start])));
+
+/** Whether a field says anything under the method chosen. @param {Field} field @param {State} state */
+export const applies = (field, state) =>
+  !field.only || state.method === "qlora" || (field.only === "lora" && state.method === "lora");
+
+/** The values a choice offers. @param {Field} field @param {Description} description */
+export const choicesOf = (field, description) => field.choices ?? description.choices[field.path] ?? [];
+
+/**
+ * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one whole number, "0,05" a decimal. Text
+ * that is no number stays text, for the core to name as such.
+ * @param {string} text @param {"integer" | "decimal"} kind
+ * @returns {number | string}
+ */
+export function numberOrText(text, kind) {
+  let plain = text.trim();
+  if (kind === "integer" && /^\d{1,3}([.,'’\s]\d{3})+$/.test(plain)) plain = plain.replace(/\D/g, "");
+  if (/^[-+]?\d*,\d+$/.test(plain)) plain = plain.replace(",", ".");
+  return /^[-+]?(\d+\.?\d*|\.\d+)(e\d{1,2})?$/i.test(plain) ? Number(plain) : text;
+}
+
+/** @param {string} text */
+export const listOf = (text) => text.split(/[\s,;]+/).filter(Boolean);
+
+/** @param {Field} field @param {string} text @returns {unknown} */
+function valueOf({ key, kind, choices }, text) {
+  if (kind === "integer" || kind === "decimal") return numberOrText(text, kind);
+  if (kind === "list") return key === "targets" && text === "all-linear" ? text : listOf(text);
+  return choices?.includes("true") ? text === "true" : text;
+}
+
+/**
+ * The model as the request names it: a pasted config.json where there is one, else the name.
+ * @param {State} state
+ * @returns {Request["model"]}
+ */
+function modelOf({ model, config }) {
+  if (!config.trim()) return model.trim();
+  /** @type {Record<string, unknown>} */
+  const parsed = JSON.parse(config);
+  const name = parsed?._name_or_path;
+  return { config: parsed, ...(typeof name === "string" && name ? { name } : {}) };
+}
+
+/**
+ * The request for what was typed: only what differs from the stack's defaults. A config that is no JSON throws.
+ * @param {State} state
+ * @returns {Record<string, unknown>}
+ */
+export function requestOf(state) {
+  /** @type {Record<string, any>} */
+  const request = { version: 1, model: modelOf(state), method: { kind: state.method === "full" ? "full" : "lora" } };
+  if (state.method === "qlora") request.quantization = { kind: "nf4" };
+  for (const field of fields) {
+    const { key, path } = field;
+    const text = state[key];
+    if (text.trim() === "" || ["model", "config", "method"].includes(key) || !applies(field, state)) continue;
+    if (key === "precision") {
+      request.precision = precisions[text];
+      continue;
+    }
+    const [outer, inner] = path.split(".");
+    if (!inner) request[outer] = valueOf(field, text);
+    else request[outer] = { ...request[outer], [inner]: valueOf(field, text) };
+  }
+  return request;
+}
+
+/**
+ * The field that a path of the core belongs to: the deepest one at or above it, else the one that shows it.
+ * @param {string} path
+ * @param {boolean} pasted  the model comes from a pasted config
+ * @returns {Key | null}
+ */
+export function keyOfPath(path, pasted) {
+  if (pasted && (path === "model" || path.startsWith("model."))) return "config";
+  for (let part = path; part; part = part.slice(0, Math.max(0, part.lastIndexOf(".")))) {
+    const found = fields.find((field) => field.path === part);
+    if (found && found.key !== "config") return found.key;
+  }
+  if (path.startsWith("quantization")) return "quant";
+  if (path.startsWith("method")) return "method";
+  if (path.startsWith("hardware")) return "gpu";
+  return null;
+}
+
+/** What stands at a dotted path. @param {unknown} value @param {string} path @returns {unknown} */
+export function at(value, path) {
+  for (const name of path.split(".")) value = /** @type {any} */ (value)?.[name];
+  return value;
+}

@@ -1,0 +1,71 @@
+// Numbers as people read them. The core speaks in bytes; the page shows GiB (2^30), as nvidia-smi and torch do. Nothing is
+// calculated here beyond the change of unit.
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+
+/** @typedef {import("./contract.d.ts").Range} Range */
+/** @typedef {ReturnType<typeof createFormat>} Format */
+
+/** @param {string} locale e.g. "nl-NL" */
+export function createFormat(locale) {
+  /** @type {Map<string, Intl.NumberFormat>} */
+  const kept = new Map();
+  /** @param {number} value @param {Intl.NumberFormatOptions} options */
+  const number = (value, options) => {
+    const name = JSON.stringify(options);
+    const formatter = kept.get(name) ?? new Intl.NumberFormat(locale, options);
+    kept.set(name, formatter);
+    return formatter.format(value).replace(/^-/, "−");
+  };
+  /** @param {number} value @param {number} digits */
+  const fixed = (value, digits) => number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+  /** The unit a size is shown in, and its digits. @param {number} bytes */
+  const unitOf = (bytes) => {
+    const size = Math.abs(bytes);
+    if (size >= 0.0995 * GiB) return { unit: "GiB", scale: GiB, digits: size >= 999.5 * GiB ? 0 : size >= 9.95 * GiB ? 1 : 2 };
+    if (size >= 0.0995 * MiB) return { unit: "MiB", scale: MiB, digits: size >= 9.95 * MiB ? 0 : 1 };
+    if (size >= KiB) return { unit: "KiB", scale: KiB, digits: 0 };
+    return { unit: "B", scale: 1, digits: 0 };
+  };
+
+  return {
+    locale,
+    /** "17.6 GiB". @param {number} bytes */
+    size(bytes) {
+      const { unit, scale, digits } = unitOf(bytes);
+      return `${fixed(bytes / scale, digits)}\u00a0${unit}`;
+    },
+    /** "16.4 to 19.0 GiB", by the words of the language. @param {Range} range @param {string} to */
+    range({ low, high }, to) {
+      const { unit, scale, digits } = unitOf(high);
+      return `${fixed(low / scale, digits)} ${to} ${fixed(high / scale, digits)}\u00a0${unit}`;
+    },
+    /** "19.0", for axes whose unit is said elsewhere. @param {number} bytes */
+    gibibytes: (bytes) => number(bytes / GiB, { maximumFractionDigits: 1 }),
+    /** "24 GB", as on the box. @param {number} bytes */
+    marketed: (bytes) => `${number(bytes / GiB, { maximumFractionDigits: 0 })}\u00a0GB`,
+    /** "24,564 MiB", as nvidia-smi prints it. @param {number} bytes */
+    mebibytes: (bytes) => `${number(bytes / MiB, { maximumFractionDigits: 0 })}\u00a0MiB`,
+    /** "18,897,856,102", to the byte. @param {number} value */
+    integer: (value) => number(value, { maximumFractionDigits: 0 }),
+    /** "0.516". @param {number} value */
+    decimal: (value) => number(value, { maximumFractionDigits: 3 }),
+    /** "8.03 B" and "8,03 mld.": parameters. @param {number} value */
+    compact: (value) => number(value, { notation: "compact", maximumSignificantDigits: 3 }),
+    /** "37%". @param {number} share */
+    percent: (share) => number(share, { style: "percent", maximumFractionDigits: share < 0.0995 ? 1 : 0 }),
+    /** "30 November 2026". @param {string} iso */
+    date: (iso) => {
+      const date = new Date(`${iso}T12:00:00Z`);
+      return Number.isNaN(date.valueOf()) ? iso : new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(date);
+    },
+    /** "a, b and c". @param {string[]} items */
+    list: (items) => new Intl.ListFormat(locale, { type: "conjunction" }).format(items),
+  };
+}
+
+/** GiB as bytes, for the ticks of an axis. */
+export const bytesPerGibibyte = GiB;

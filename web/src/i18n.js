@@ -1,0 +1,58 @@
+// The page's words. English keys are the type: a language that lacks one does not pass the type check or the tests.
+
+import { createFormat } from "./format.js";
+import { en } from "./texts/en/index.js";
+import { nl } from "./texts/nl/index.js";
+
+/** @typedef {keyof typeof en} TextKey */
+/** @typedef {"en" | "nl"} Lang */
+/** @typedef {ReturnType<typeof createWords>} Words */
+
+/** @type {Record<Lang, Record<TextKey, string>>} */
+export const texts = { en, nl };
+/** @type {Record<Lang, string>} */
+const locales = { en: "en-GB", nl: "nl-NL" };
+
+export const langs = /** @type {Lang[]} */ (Object.keys(texts));
+
+/** The first language of the reader that the page speaks. @param {readonly string[]} preferred e.g. navigator.languages */
+export function pickLang(preferred) {
+  for (const tag of preferred) {
+    const lang = langs.find((known) => tag.toLowerCase().split("-")[0] === known);
+    if (lang) return lang;
+  }
+  return "en";
+}
+
+const placeholder = /\{(\w+)\}/;
+
+/** @param {Lang} lang */
+export function createWords(lang) {
+  const own = texts[lang];
+  const format = createFormat(locales[lang]);
+
+  /** @param {string} key @returns {key is TextKey} */
+  const has = (key) => Object.hasOwn(own, key);
+
+  /** @param {TextKey} key @param {Record<string, string | number>} [values] */
+  const t = (key, values = {}) =>
+    own[key].replace(new RegExp(placeholder, "g"), (whole, name) => String(Object.hasOwn(values, name) ? values[name] : whole));
+
+  return {
+    lang,
+    format,
+    has,
+    t,
+    /** The text of a key made at run time, or what to show instead. @param {string} key @param {string} fallback */
+    maybe: (key, fallback) => (has(key) ? own[key] : fallback),
+    /** The texts under a key and what each needs to be filled with: `prefix` and `prefix.*`. @param {string} prefix */
+    variants: (prefix) =>
+      /** @type {TextKey[]} */ (Object.keys(own))
+        .filter((key) => key === prefix || key.startsWith(`${prefix}.`))
+        .map((key) => ({ key, needs: [...own[key].matchAll(new RegExp(placeholder, "g"))].map((match) => match[1]) })),
+    /** A sentence in parts, for templates that mark some of them up. @param {TextKey} key @param {Record<string, unknown>} values */
+    rich: (key, values) => own[key].split(placeholder).map((part, i) => (i % 2 ? (values[part] ?? "") : part)),
+    /** @param {import("./contract.d.ts").Range} range */
+    range: (range) => format.range(range, own["range.to"]),
+  };
+}

@@ -1,0 +1,54 @@
+// The core's issues in the reader's language, at the field they name.
+
+import { keyOfPath } from "./fields.js";
+
+/** @typedef {import("./contract.d.ts").Issue} Issue */
+/** @typedef {import("./contract.d.ts").State} State */
+/** @typedef {import("./i18n.js").Words} Words */
+/** @typedef {import("./i18n.js").TextKey} TextKey */
+/** @typedef {{key: import("./fields.js").Key | null, severity: Issue["severity"], code: string, text: string}} Told */
+
+/** What a path is called: the field's label, else the last name in it, as a config.json has it. @param {string} path @param {Words} words @param {boolean} pasted */
+export function labelOf(path, words, pasted = false) {
+  const key = keyOfPath(path, pasted);
+  if (key && key !== "config" && !path.startsWith("model.")) return words.maybe(`path.${path}`, words.maybe(`field.${key}`, path));
+  return words.maybe(`path.${path}`, path.split(".").filter((name) => !/^\d+$/.test(name)).at(-1) || "JSON");
+}
+
+/** Numbers as the language writes them; other values as they are. @param {string | number} value @param {Words} words */
+function shown(value, words) {
+  const text = String(value);
+  return /^-?\d{1,18}(\.\d+)?$/.test(text) ? words.format.decimal(Number(text)) : text;
+}
+
+/**
+ * One issue as a sentence: of the texts of its code the one with the most placeholders that can all be filled. A code
+ * that the page does not know falls back on the core's own English.
+ * @param {Issue} issue @param {Words} words @param {{label: string, typed?: string}} at
+ * @returns {string}
+ */
+export function sentence(issue, words, { label, typed }) {
+  const prefix = `issue.${issue.code}`;
+  /** @type {Record<string, string>} */
+  const values = { field: label };
+  if (typed !== undefined && typed !== "") values.value = typed;
+  for (const [name, value] of Object.entries(issue.values ?? {})) values[name] = shown(value, words);
+  if (values.expected) values.expected = words.maybe(`expected.${values.expected.replaceAll(" ", "_")}`, values.expected);
+  const variants = words.variants(prefix).filter(({ needs }) => needs.every((name) => Object.hasOwn(values, name)));
+  const best = variants.sort((a, b) => b.needs.length - a.needs.length)[0];
+  return best ? words.t(best.key, values) : issue.message;
+}
+
+/**
+ * @param {Issue[]} issues @param {State} state @param {Words} words
+ * @returns {Told[]}
+ */
+export function tell(issues, state, words) {
+  const pasted = state.config.trim() !== "";
+  return issues.map((issue) => {
+    const key = keyOfPath(issue.field, pasted);
+    const typed = key && key !== "config" && key !== "targets" ? state[key] : undefined;
+    const text = sentence(issue, words, { label: labelOf(issue.field, words, pasted), typed });
+    return { key, severity: issue.severity, code: issue.code, text };
+  });
+}

@@ -1,0 +1,99 @@
+// The page's state and the answers to it, in one direction: set -> core -> subscribers. No component keeps a copy.
+
+import { invalid } from "./core_client.js";
+import { applies, fields, requestOf, startState } from "./fields.js";
+
+/** @typedef {import("./contract.d.ts").State} State */
+/** @typedef {import("./contract.d.ts").Report} Report */
+/** @typedef {import("./core_client.js").Core} Core */
+/** @typedef {{id: string, verdict: NonNullable<Report["fit"]>["verdict"], headroom: number}} CardFit */
+
+/** What is worth working out after the first answer only: a few dozen estimates. @typedef {{batch: number | null, length: number | null, cards: CardFit[]}} Extras */
+
+/** Milliseconds of quiet before the extras are worked out. */
+const quiet = 120;
+
+export class Store {
+  /** @type {Set<() => void>} */
+  #listeners = new Set();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /** @param {Core} core @param {State} state */
+  constructor(core, state) {
+    this.core = core;
+    this.state = state;
+    /** The answer to the state as it is, perhaps `invalid`. @type {Report} */
+    this.report = invalid([]);
+    /** The last answer that was one. @type {Report | null} */
+    this.answer = null;
+    /** Belongs to `answer`; null until it is worked out. @type {Extras | null} */
+    this.extras = null;
+    this.#estimate();
+  }
+
+  /** Whether the answer shown is of an earlier input. */
+  get outdated() {
+    return this.answer !== this.report;
+  }
+
+  /** @param {() => void} listener @returns {() => void} unsubscribes */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** @param {Partial<State>} patch */
+  set(patch) {
+    const keys = /** @type {import("./fields.js").Key[]} */ (Object.keys(patch));
+    if (keys.every((key) => this.state[key] === patch[key])) return;
+    this.state = /** @type {State} */ ({ ...this.state, ...patch });
+    this.#estimate();
+    this.#notify();
+  }
+
+  reset() {
+    this.set(startState());
+  }
+
+  /** The request for the state, or what is wrong with the pasted config. @returns {Report | Record<string, unknown>} */
+  #request() {
+    try {
+      return requestOf(this.state);
+    } catch {
+      const issues = this.core.issuesOfText(this.state.config).slice(0, 1);
+      return invalid(issues.map((issue) => ({ ...issue, field: "model.config", severity: "error" })));
+    }
+  }
+
+  #estimate() {
+    const request = this.#request();
+    this.report = "status" in request ? /** @type {Report} */ (request) : this.core.estimate({ ...request, include: ["timeline"] });
+    if (this.report.status !== "ok") return;
+    this.answer = this.report;
+    this.extras = null;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#workOutExtras(request), quiet);
+  }
+
+  /** @param {Record<string, any>} request */
+  #workOutExtras(request) {
+    const summary = { ...request, detail: "summary" };
+    const { fit } = this.core.estimate({ ...summary, include: ["limits"] });
+    /** @type {CardFit[]} */
+    const cards = [];
+    for (const { id } of this.core.description.gpus) {
+      const found = this.core.estimate({ ...summary, hardware: { gpu: id } }).fit;
+      if (found) cards.push({ id, verdict: found.verdict, headroom: found.headroom_bytes });
+    }
+    this.extras = { batch: fit?.largest_batch ?? null, length: fit?.longest_sequence_tokens ?? null, cards };
+    this.#notify();
+  }
+
+  #notify() {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Fields that the reader changed from what the page opens with, and that count. @param {State} state */
+export const changed = (state) => fields.filter((field) => state[field.key] !== field.start && applies(field, state));

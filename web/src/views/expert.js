@@ -1,0 +1,99 @@
+// Every other field of the request that the core models, grouped; each shows the default that was taken.
+
+import { html, nothing } from "lit";
+import { live } from "lit/directives/live.js";
+
+import { at } from "../fields.js";
+import { changed } from "../store.js";
+import { choiceField, defaultOption, describedBy, field, isInvalid, numberField, select } from "./field.js";
+import { idOf, onToggle } from "./view.js";
+
+/** @typedef {import("./view.js").View} View */
+
+export const beginner = ["model", "config", "method", "gpu", "length", "batch", "checkpointing"];
+const attentionTargets = "q_proj,k_proj,v_proj,o_proj";
+
+/** @param {View} view */
+function targets(view) {
+  const { words, state, ui } = view;
+  const presets = ["", "all-linear", attentionTargets];
+  const own = ui.ownTargets || !presets.includes(state.targets);
+  /** @type {[string, string][]} */
+  const options = [
+    defaultOption(view, "targets"),
+    ["all-linear", words.t("targets.all")],
+    [attentionTargets, words.t("targets.qkvo")],
+    ["own", words.t("targets.own")],
+  ];
+  const choose = (/** @type {string} */ value) => {
+    view.show({ ownTargets: value === "own" });
+    if (value !== "own") return view.set({ targets: value });
+    const taken = at(view.answer?.request, "method.target_modules");
+    view.set({ targets: Array.isArray(taken) ? taken.join(", ") : attentionTargets });
+  };
+  return field(
+    view,
+    "targets",
+    html`${select(view, "targets", options, own ? "own" : state.targets, choose)}
+    ${own
+      ? html`<input
+          type="text"
+          class="second"
+          aria-label=${words.t("targets.own.label")}
+          placeholder="q_proj, v_proj"
+          spellcheck="false"
+          autocomplete="off"
+          .value=${live(state.targets)}
+          aria-invalid=${isInvalid(view, "targets") ? "true" : nothing}
+          aria-describedby=${describedBy(view, "targets") || nothing}
+          @input=${(/** @type {Event} */ event) => view.set({ targets: /** @type {HTMLInputElement} */ (event.target).value })}
+        />`
+      : nothing}`,
+  );
+}
+
+/** @param {View} view */
+function save(view) {
+  const { words, state } = view;
+  /** @type {[string, string][]} */
+  const options = [
+    ["", words.t("save.none")],
+    ["lm_head", words.t("save.head")],
+    ["embed_tokens", words.t("save.embed")],
+    ["embed_tokens,lm_head", words.t("save.both")],
+  ];
+  if (!options.some(([value]) => value === state.save)) options.push([state.save, words.t("save.own", { value: state.save })]);
+  return field(view, "save", select(view, "save", options, state.save, (value) => view.set({ save: value })));
+}
+
+/** @param {string} legend @param {unknown[]} controls */
+const group = (legend, controls) => html`<fieldset class="group">
+  <legend>${legend}</legend>
+  <div class="group-fields">${controls}</div>
+</fieldset>`;
+
+/** @param {View} view */
+export function expert(view) {
+  const { words, state, told, ui } = view;
+  const set = changed(state).filter(({ key }) => !beginner.includes(key));
+  const faulty = told.some(({ key }) => key !== null && !beginner.includes(key));
+  return html`<details class="expert" id=${idOf("expert")} ?open=${ui.expert || faulty} @toggle=${onToggle((expert) => view.show({ expert }))}>
+    <summary>${words.t("ask.expert")} ${set.length ? html`<span class="count">${set.length}</span>` : nothing}</summary>
+    <p class="hint">${words.t("ask.expert.note")}</p>
+    ${group(words.t("ask.group.batch"), [numberField(view, "accumulation"), choiceField(view, "packing"), choiceField(view, "varies")])}
+    ${state.method === "full"
+      ? nothing
+      : group(words.t("ask.group.adapter"), [
+          numberField(view, "rank", [8, 16, 32, 64]),
+          targets(view),
+          save(view),
+          numberField(view, "dropout"),
+          choiceField(view, "adapter"),
+        ])}
+    ${state.method === "qlora"
+      ? group(words.t("ask.group.quantization"), [choiceField(view, "quant"), choiceField(view, "double"), choiceField(view, "prepare")])
+      : nothing}
+    ${group(words.t("ask.group.numbers"), [choiceField(view, "precision"), choiceField(view, "optimizer")])}
+    ${group(words.t("ask.group.kernels"), [choiceField(view, "attention"), choiceField(view, "loss")])}
+  </details>`;
+}

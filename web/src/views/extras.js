@@ -1,0 +1,96 @@
+// What is worked out after the first answer: how far this card carries the run, and which other cards carry it.
+
+import { html, nothing } from "lit";
+
+import { sign } from "./verdict.js";
+
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../store.js").CardFit} CardFit */
+
+/** @param {View} view */
+export function limits(view) {
+  const { words, answer, extras } = view;
+  const batch = answer?.request?.batch;
+  if (!answer?.hardware || !batch) return nothing;
+  const { format } = words;
+  /** @param {"batch" | "length"} key @param {number | null | undefined} value @param {string} unit */
+  const card = (key, value, unit) => html`<div class="limit-card">
+    <dt>${words.t(`limits.${key}`)}</dt>
+    ${value
+      ? html`<dd>
+          <strong>${format.integer(value)}</strong> <span>${unit}</span>
+          ${view.state[key].trim() === String(value)
+            ? nothing
+            : html`<button type="button" class="quiet" aria-label="${words.t("limits.use")}: ${words.t(`limits.${key}`)} ${format.integer(value)}" @click=${() => view.set({ [key]: String(value) })}>${words.t("limits.use")}</button>`}
+        </dd>`
+      : html`<dd class="waiting-value">${words.t(value === 0 ? "limits.none" : "limits.waiting")}</dd>`}
+  </div>`;
+  return html`<section class="limits">
+    <h3>${words.t("limits.heading")}</h3>
+    <p class="caption">${words.t("limits.intro", { gpu: answer.hardware.name })}</p>
+    <dl>
+      ${card("batch", extras?.batch, words.t("limits.batch.unit", { length: format.integer(batch.sequence_length ?? 0) }))}
+      ${card("length", extras?.length, words.t("limits.length.unit", { batch: format.integer(batch.per_device ?? 0) }))}
+    </dl>
+  </section>`;
+}
+
+/** @param {View} view */
+export function cards(view) {
+  const { words, extras, description, answer } = view;
+  if (!extras || extras.cards.length === 0) return nothing;
+  const { format } = words;
+  const byId = new Map(description.gpus.map((gpu) => [gpu.id, gpu]));
+  const rows = extras.cards.flatMap((card) => {
+    const gpu = byId.get(card.id);
+    return gpu ? [{ ...card, gpu }] : [];
+  });
+  rows.sort((a, b) => a.gpu.usable_bytes - b.gpu.usable_bytes || a.gpu.name.localeCompare(b.gpu.name));
+  const vendor = byId.get(answer?.hardware?.gpu ?? "")?.vendor;
+  const good = rows.filter(({ verdict, gpu }) => verdict === "fits" && gpu.vendor === vendor);
+  const free = (/** @type {CardFit} */ { headroom }) => `${headroom < 0 ? "−" : "+"}${format.size(Math.abs(headroom))}`;
+  return html`<section class="cards">
+    <h3>${words.t("cards.heading")}</h3>
+    <p>
+      ${good.length
+        ? words.t("cards.smallest", { gpu: good[0].gpu.name, usable: format.size(good[0].gpu.usable_bytes) })
+        : words.t("cards.none")}
+    </p>
+    ${good.length
+      ? html`<ul class="shortlist">
+          ${good.slice(0, 6).map(
+            ({ gpu, ...card }) => html`<li>
+              <button type="button" aria-pressed=${gpu.id === answer?.hardware?.gpu ? "true" : "false"} @click=${() => view.set({ gpu: gpu.id })}>
+                ${sign(card.verdict)} <span>${gpu.name}</span> <small>${free(card)}</small>
+              </button>
+            </li>`,
+          )}
+        </ul>`
+      : nothing}
+    <details class="behind">
+      <summary>${words.t("cards.show", { count: rows.length })}</summary>
+      <div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("cards.heading")}>
+        <table class="all-cards">
+          <thead>
+            <tr>
+              <th scope="col">${words.t("cards.card")}</th>
+              <th scope="col" class="number">${words.t("cards.memory")}</th>
+              <th scope="col">${words.t("cards.verdict")}</th>
+              <th scope="col" class="number">${words.t("cards.free")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${rows.map(
+              ({ gpu, ...card }) => html`<tr>
+                <th scope="row"><button type="button" class="link" aria-label=${words.t("cards.choose", { gpu: gpu.name })} @click=${() => view.set({ gpu: gpu.id })}>${gpu.name}</button></th>
+                <td class="number">${format.size(gpu.usable_bytes)}</td>
+                <td class="nowrap">${sign(card.verdict)} ${words.t(`verdict.word.${card.verdict}`)}</td>
+                <td class="number">${free(card)}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  </section>`;
+}

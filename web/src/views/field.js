@@ -1,0 +1,155 @@
+// The building blocks of the form: a field with its label, unit, explanation, default and faults; and the controls.
+
+import { html, nothing } from "lit";
+import { live } from "lit/directives/live.js";
+
+import { at, choicesOf, fieldNamed, precisionNamed } from "../fields.js";
+import { idOf } from "./view.js";
+
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../fields.js").Key} Key */
+
+/** The ids of what explains a control, for aria-describedby. @param {View} view @param {Key} key */
+export function describedBy(view, key) {
+  const ids = [];
+  if (faultsOf(view, key).length) ids.push(idOf(`${key}-fault`));
+  if (view.ui.help.includes(key)) ids.push(idOf(`${key}-help`));
+  return ids.join(" ");
+}
+
+/** @param {View} view @param {Key} key */
+export const faultsOf = (view, key) => view.told.filter((told) => told.key === key);
+
+/** @param {View} view @param {Key} key */
+export const isInvalid = (view, key) => faultsOf(view, key).some(({ severity }) => severity === "error");
+
+/** @param {View} view @param {Key} key */
+export function explainButton(view, key) {
+  const { words, ui } = view;
+  const open = ui.help.includes(key);
+  const label = words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`));
+  return html`<button
+    type="button"
+    class="explain"
+    aria-expanded=${open ? "true" : "false"}
+    aria-controls=${idOf(`${key}-help`)}
+    aria-label=${words.t("ask.explain", { label })}
+    @click=${() => view.show({ help: open ? ui.help.filter((name) => name !== key) : [...ui.help, key] })}
+  >?</button>`;
+}
+
+/** Explanation and faults under a control. @param {View} view @param {Key} key */
+export function belowControl(view, key) {
+  const { words, ui, description } = view;
+  const limits = description.limits[fieldNamed(key)?.path ?? ""];
+  const format = words.format.decimal;
+  return html`
+    <p class="help" id=${idOf(`${key}-help`)} ?hidden=${!ui.help.includes(key)}>
+      ${words.t(/** @type {import("../i18n.js").TextKey} */ (`help.${key}`))}
+      ${limits ? words.t("ask.limits", { low: format(limits.low), high: format(limits.high) }) : nothing}
+    </p>
+    ${faultsOf(view, key).length
+      ? html`<div class="faults" id=${idOf(`${key}-fault`)}>
+          ${faultsOf(view, key).map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}
+        </div>`
+      : nothing}
+  `;
+}
+
+/** @param {View} view @param {Key} key @param {unknown} control */
+export function field(view, key, control) {
+  return html`<div class="field" data-field=${key}>
+    <div class="field-head">
+      <label for=${idOf(key)}>${view.words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`))}</label>
+      ${explainButton(view, key)}
+    </div>
+    ${control} ${belowControl(view, key)}
+  </div>`;
+}
+
+/** How a value of the request reads. @param {View} view @param {Key} key @param {unknown} value @returns {string} */
+export function valueText({ words }, key, value) {
+  if (value === true || value === false) return words.t(value ? "yes" : "no");
+  if (typeof value === "number") return words.format.decimal(value);
+  if (value === null || value === undefined) return words.t("value.none");
+  if (Array.isArray(value)) return value.length ? value.join(", ") : words.t("value.empty");
+  if (typeof value === "object") return JSON.stringify(value);
+  return words.maybe(`choice.${key}.${value}`, String(value));
+}
+
+/** The default that the answer took for a field left open, as text; "" where it is not known. @param {View} view @param {Key} key */
+export function defaultText(view, key) {
+  const path = fieldNamed(key)?.path ?? "";
+  const request = view.answer?.request;
+  if (!request || view.state[key] !== "") return "";
+  if (key === "precision") {
+    const name = precisionNamed(request.precision);
+    return name ? valueText(view, key, name) : "";
+  }
+  const value = at(request, path);
+  return value === undefined ? "" : valueText(view, key, value);
+}
+
+/** A field for a number, its unit in the box and common values below. @param {View} view @param {Key} key @param {number[]} [common] */
+export function numberField(view, key, common = []) {
+  const { words, state } = view;
+  const unit = words.t(/** @type {import("../i18n.js").TextKey} */ (`unit.${key}`));
+  const label = words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`));
+  return field(
+    view,
+    key,
+    html`<div class="box">
+        <input
+          id=${idOf(key)}
+          type="text"
+          inputmode=${fieldNamed(key)?.kind === "decimal" ? "decimal" : "numeric"}
+          autocomplete="off"
+          .value=${live(state[key])}
+          placeholder=${defaultText(view, key) || nothing}
+          aria-invalid=${isInvalid(view, key) ? "true" : nothing}
+          aria-describedby=${describedBy(view, key) || nothing}
+          @input=${(/** @type {Event} */ event) => view.set({ [key]: /** @type {HTMLInputElement} */ (event.target).value })}
+        />
+        ${unit ? html`<span class="unit">${unit}</span>` : nothing}
+      </div>
+      ${common.length
+        ? html`<div class="common" role="group" aria-label=${words.t("ask.quick", { label })}>
+            ${common.map(
+              (value) => html`<button
+                type="button"
+                aria-pressed=${state[key].trim() === String(value) ? "true" : "false"}
+                @click=${() => view.set({ [key]: String(value) })}
+              >${words.format.integer(value)}</button>`,
+            )}
+          </div>`
+        : nothing}`,
+  );
+}
+
+/** @param {View} view @param {Key} key @param {[string, string][]} options value and text @param {string} value @param {(value: string) => void} choose */
+export function select(view, key, options, value, choose) {
+  return html`<select
+    id=${idOf(key)}
+    aria-invalid=${isInvalid(view, key) ? "true" : nothing}
+    aria-describedby=${describedBy(view, key) || nothing}
+    @change=${(/** @type {Event} */ event) => choose(/** @type {HTMLSelectElement} */ (event.target).value)}
+  >
+    ${options.map(([id, text]) => html`<option value=${id} .selected=${live(id === value)}>${text}</option>`)}
+  </select>`;
+}
+
+/** The first option of a field that may be left open. @param {View} view @param {Key} key @returns {[string, string]} */
+export function defaultOption(view, key) {
+  const text = defaultText(view, key);
+  return ["", text ? view.words.t("ask.default", { value: text }) : view.words.t("ask.default.plain")];
+}
+
+/** A field with the choices that the core models. @param {View} view @param {Key} key */
+export function choiceField(view, key) {
+  const known = fieldNamed(key);
+  const choices = known ? choicesOf(known, view.description) : [];
+  /** @type {[string, string][]} */
+  const options = choices.map((value) => [value, valueText(view, key, value === "true" ? true : value === "false" ? false : value)]);
+  const choose = (/** @type {string} */ value) => view.set({ [key]: value });
+  return field(view, key, select(view, key, [defaultOption(view, key), ...options], view.state[key], choose));
+}

@@ -1,0 +1,123 @@
+// Memory against the card: what is alive at the peak, stacked; below it, on the same scale, what torch and the driver
+// report, each with its range; and the card's limit through all of it.
+
+import { html, nothing } from "lit";
+import { scaleLinear } from "d3-scale";
+
+import { bytesPerGibibyte } from "../format.js";
+import { byFamily, families, familyOf } from "./view.js";
+
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../contract.d.ts").Report} Report */
+
+const measures = /** @type {const} */ (["allocated", "reserved", "device"]);
+
+/** Positions and widths come from the core's bytes; CSS places them. @param {number} share */
+const percent = (share) => `${(100 * share).toFixed(3)}%`;
+
+/** The parts of the bar: terms, then what lies above them. @param {NonNullable<Report["memory"]>["per_gpu"]} memory */
+const partsOf = ({ terms = [], overheads = [] }) => [
+  ...byFamily(terms).map(({ id, bytes }) => ({ id, bytes, name: `term.${id}`, family: familyOf(id) })),
+  ...overheads.map(({ id, bytes }) => ({ id, bytes: bytes.expected, name: `overhead.${id}`, family: "overhead" })),
+];
+
+/** @param {View} view @param {(bytes: number) => number} scale */
+function bar({ words, answer, ui }, scale) {
+  const parts = answer?.memory ? partsOf(answer.memory.per_gpu) : [];
+  const total = words.format.size(answer?.memory?.per_gpu.device.expected ?? 0);
+  return html`<div class="bar" role="img" aria-label="${words.t("figure.heading")}: ${total}">
+    ${parts.map(
+      ({ id, bytes, name, family }) => html`<div
+        class="part ${ui.pointed === id ? "pointed" : ""}"
+        data-family=${family}
+        title="${words.maybe(name, id)}: ${words.format.size(bytes)}"
+        .style=${`--width: ${percent(scale(bytes))}`}
+      >
+        ${scale(bytes) > 0.075 ? html`<span>${words.maybe(name, id)}</span>` : nothing}
+      </div>`,
+    )}
+  </div>`;
+}
+
+/** @param {View} view @param {(bytes: number) => number} scale @param {typeof measures[number]} measure */
+function row({ words, answer }, scale, measure) {
+  const range = answer?.memory?.per_gpu[measure];
+  if (!range) return nothing;
+  const style = `--low: ${percent(scale(range.low))}; --expected: ${percent(scale(range.expected))}; --high: ${percent(scale(range.high))}`;
+  return html`<div class="measure" data-measure=${measure}>
+    <p class="measure-name">
+      <span>${words.t(`figure.${measure}`)}</span> <small>${words.t(`figure.${measure}.what`)}</small>
+    </p>
+    <p class="measure-value"><strong>${words.format.size(range.expected)}</strong> <small>${words.range(range)}</small></p>
+    <div class="whisker" aria-hidden="true" .style=${style}><i></i><b></b></div>
+  </div>`;
+}
+
+/** @param {View} view */
+function table({ words, answer }) {
+  const memory = answer?.memory?.per_gpu;
+  if (!memory) return nothing;
+  const { format } = words;
+  return html`<details class="behind">
+    <summary>${words.t("figure.table")}</summary>
+    <table>
+      <thead>
+        <tr><th scope="col">${words.t("figure.measure")}</th><th scope="col" class="number">${words.t("figure.expected")}</th><th scope="col" class="number">${words.t("figure.range")}</th></tr>
+      </thead>
+      <tbody>
+        ${partsOf(memory).map(
+          ({ id, name, bytes }) => html`<tr><th scope="row">${words.maybe(name, id)}</th><td class="number">${format.size(bytes)}</td><td></td></tr>`,
+        )}
+        ${measures.map(
+          (measure) => html`<tr class="total">
+            <th scope="row">${words.t(`figure.${measure}`)}</th>
+            <td class="number">${format.size(memory[measure].expected)}</td>
+            <td class="number">${words.range(memory[measure])}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </details>`;
+}
+
+/** @param {View} view */
+export function figure(view) {
+  const { words, answer, description } = view;
+  const memory = answer?.memory?.per_gpu;
+  const usable = answer?.fit?.usable_bytes;
+  if (!memory || !usable) return nothing;
+  const { format } = words;
+  const end = Math.max(usable * 1.06, memory.device.high * 1.02);
+  const scale = scaleLinear().domain([0, end]).range([0, 1]);
+  const ticks = scaleLinear().domain([0, end / bytesPerGibibyte]).range([0, 1]);
+  const gpu = description.gpus.find(({ id }) => id === answer.hardware?.gpu);
+  const used = new Set(partsOf(memory).map(({ family }) => family));
+  const weights = memory.terms?.find(({ id }) => id === "weights");
+  return html`<section class="figure">
+    <h3>${words.t("figure.heading")}</h3>
+    <p class="caption">${words.t("figure.caption")}</p>
+    <div class="plot" .style=${`--limit: ${percent(scale(usable))}`}>
+      <p class="limit-name"><span>${words.t("figure.limit", { usable: format.size(usable) })}</span></p>
+      <div class="over" aria-hidden="true"></div>
+      ${bar(view, scale)}
+      <div class="axis" aria-hidden="true">
+        ${ticks.ticks(6).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
+        <em>GiB</em>
+      </div>
+      ${measures.map((measure) => row(view, scale, measure))}
+      <div class="limit" aria-hidden="true"></div>
+    </div>
+    <ul class="legend" aria-label=${words.t("figure.legend")}>
+      ${/** @type {const} */ ([...Object.keys(families), "overhead"]).filter((family) => used.has(family)).map(
+        (family) => html`<li><i class="swatch" data-family=${family}></i> ${words.maybe(`family.${family}`, family)}</li>`,
+      )}
+    </ul>
+    ${table(view)}
+    <ul class="notes">
+      ${weights ? html`<li>${words.t("note.weights", { weights: format.size(weights.bytes), device: format.size(memory.device.expected) })}</li>` : nothing}
+      ${gpu
+        ? html`<li>${words.t("note.gib", { marketed: format.marketed(gpu.memory_bytes), mebibytes: format.mebibytes(usable), usable: format.size(usable) })}</li>`
+        : nothing}
+    </ul>
+  </section>`;
+}

@@ -1,0 +1,153 @@
+// What the visitor is asked: model, method, card, length, batch; the rest behind "expert settings".
+
+import { html, nothing } from "lit";
+import { live } from "lit/directives/live.js";
+
+import { changed } from "../store.js";
+import { belowControl, describedBy, explainButton, field, isInvalid, numberField } from "./field.js";
+import { expert } from "./expert.js";
+import { idOf, onToggle } from "./view.js";
+
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../combobox.js").Option} Option */
+
+/** @type {WeakMap<object, {lang: string, models: Option[], gpus: Option[]}>} */
+const kept = new WeakMap();
+
+/** The lists of both comboboxes; made once a language. @param {View} view */
+function optionsOf({ description, words }) {
+  const known = kept.get(description);
+  if (known?.lang === words.lang) return known;
+  const { format } = words;
+  const models = description.models
+    .map((model) => ({
+      id: model.id,
+      name: model.name,
+      detail: [format.compact(model.parameters), model.hf_id ?? ""].filter(Boolean).join(" · "),
+      group: model.organisation,
+      search: [model.name, model.id, model.hf_id ?? "", ...model.aliases, model.family, model.organisation].join("\n").toLowerCase(),
+    }))
+    .sort((a, b) => a.group.localeCompare(b.group, words.lang));
+  const order = ["datacenter", "workstation", "desktop", "consumer"];
+  const gpus = [...description.gpus]
+    .sort((a, b) => order.indexOf(a.segment) - order.indexOf(b.segment) || b.usable_bytes - a.usable_bytes || a.name.localeCompare(b.name))
+    .map((gpu) => ({
+      id: gpu.id,
+      name: gpu.name,
+      detail: words.t("gpu.memory", { size: format.size(gpu.usable_bytes), architecture: gpu.architecture }),
+      group: words.maybe(`segment.${gpu.segment}`, gpu.segment),
+      search: [gpu.name, gpu.id, gpu.vendor, gpu.architecture, `${format.gibibytes(gpu.memory_bytes)}gb`].join("\n").toLowerCase(),
+    }));
+  const made = { lang: words.lang, models, gpus };
+  kept.set(description, made);
+  return made;
+}
+
+/** @param {View} view @param {"model" | "gpu"} key @param {Option[]} options */
+function combobox(view, key, options) {
+  const { words, state } = view;
+  return field(
+    view,
+    key,
+    html`<tunefit-combobox
+      name=${idOf(key)}
+      label=${words.t(`field.${key}`)}
+      .options=${options}
+      .value=${state[key]}
+      .words=${words}
+      .emptyText=${words.t(key === "model" ? "ask.options.none.model" : "ask.options.none")}
+      .invalid=${isInvalid(view, key)}
+      .describedby=${describedBy(view, key)}
+      @pick=${(/** @type {CustomEvent<string>} */ event) => view.set(key === "model" ? { model: event.detail, config: "" } : { gpu: event.detail })}
+    ></tunefit-combobox>`,
+  );
+}
+
+/** @param {View} view */
+function config(view) {
+  const { words, state } = view;
+  return html`<details class="config" ?open=${view.ui.pasting} @toggle=${onToggle((pasting) => view.show({ pasting }))}>
+    <summary>${words.t("ask.config.open")}</summary>
+    ${field(
+      view,
+      "config",
+      html`<textarea
+        id=${idOf("config")}
+        rows="6"
+        spellcheck="false"
+        autocomplete="off"
+        placeholder='{"model_type": "llama", …}'
+        .value=${live(state.config)}
+        aria-invalid=${isInvalid(view, "config") ? "true" : nothing}
+        aria-describedby=${describedBy(view, "config") || nothing}
+        @input=${(/** @type {Event} */ event) => view.set({ config: /** @type {HTMLTextAreaElement} */ (event.target).value })}
+      ></textarea>`,
+    )}
+    ${state.config ? html`<p class="hint">${words.t("ask.config.used")}</p>` : nothing}
+  </details>`;
+}
+
+/** @param {View} view */
+function method(view) {
+  const { words, state } = view;
+  const names = /** @type {const} */ ({ full: "Full", lora: "LoRA", qlora: "QLoRA" });
+  return html`<fieldset class="field method" data-field="method" aria-describedby=${describedBy(view, "method") || nothing}>
+    <legend>${words.t("field.method")} ${explainButton(view, "method")}</legend>
+    <div class="radios">
+      ${/** @type {const} */ (["full", "lora", "qlora"]).map(
+        (value) => html`<label class="radio">
+          <input type="radio" name=${idOf("method")} value=${value} .checked=${live(state.method === value)} @change=${() => view.set({ method: value })} />
+          <span class="radio-name">${value === "full" ? words.t("method.full.short") : names[value]}</span>
+          <span class="radio-what">${words.t(`method.${value}.what`)}</span>
+        </label>`,
+      )}
+    </div>
+    ${belowControl(view, "method")}
+  </fieldset>`;
+}
+
+/** @param {View} view */
+function checkpointing(view) {
+  const { words, state } = view;
+  return html`<div class="field" data-field="checkpointing">
+    <div class="field-head">
+      <label class="check">
+        <input
+          id=${idOf("checkpointing")}
+          type="checkbox"
+          .checked=${live(state.checkpointing !== "none")}
+          aria-describedby=${describedBy(view, "checkpointing") || nothing}
+          @change=${(/** @type {Event} */ event) =>
+            view.set({ checkpointing: /** @type {HTMLInputElement} */ (event.target).checked ? "full" : "none" })}
+        />
+        ${words.t("field.checkpointing")}
+      </label>
+      ${explainButton(view, "checkpointing")}
+    </div>
+    ${belowControl(view, "checkpointing")}
+  </div>`;
+}
+
+/** Faults that belong to no field. @param {View} view */
+function elsewhere({ told }) {
+  const general = told.filter(({ key }) => key === null);
+  if (general.length === 0) return nothing;
+  return html`<div class="faults general">${general.map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}</div>`;
+}
+
+/** @param {View} view */
+export function question(view) {
+  const { words, state } = view;
+  const { models, gpus } = optionsOf(view);
+  return html`<form class="ask" aria-labelledby=${idOf("ask")} @submit=${(/** @type {Event} */ event) => event.preventDefault()}>
+    <div class="ask-head">
+      <h2 id=${idOf("ask")}>${words.t("ask.heading")}</h2>
+      ${changed(state).length ? html`<button type="button" class="quiet" @click=${view.reset}>${words.t("ask.reset")}</button>` : nothing}
+    </div>
+    ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}
+    <div class="pair">
+      ${numberField(view, "length", [512, 2048, 8192, 32768])} ${numberField(view, "batch", [1, 2, 4, 8, 16])}
+    </div>
+    ${checkpointing(view)} ${expert(view)}
+  </form>`;
+}

@@ -1,0 +1,125 @@
+// Memory through a training step: the curve, the phases, and the curve's own table.
+
+import { html, nothing, svg } from "lit";
+import { groups } from "d3-array";
+import { scaleLinear } from "d3-scale";
+import { area, curveLinear, line } from "d3-shape";
+
+import { bytesPerGibibyte } from "../format.js";
+
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../contract.d.ts").TimelinePoint} Point */
+
+const phases = /** @type {const} */ ([
+  "load", "static", "after_forward", "peak_forward", "peak_backward", "after_backward", "peak_optimizer", "between_steps", "peak_step", "save",
+]);
+
+const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(3)}%`;
+
+/** Moments in the order of the step, each from its first to its last point. @param {Point[]} points */
+function spans(points) {
+  const indexed = points.map((point, index) => ({ moment: point.moment, index }));
+  return groups(indexed, ({ moment }) => moment).map(([moment, members]) => ({
+    moment,
+    from: members[0].index,
+    to: members[members.length - 1].index + 1,
+  }));
+}
+
+/** @param {View} view @param {Point[]} points */
+function chart({ words, answer }, points) {
+  const { format } = words;
+  const peak = answer?.memory?.per_gpu.phases.peak_step ?? 0;
+  const usable = answer?.fit?.usable_bytes ?? 0;
+  const moment = answer?.memory?.per_gpu.peak_moment ?? "backward";
+  const top = peak * 1.12;
+  const x = scaleLinear().domain([0, points.length]).range([0, 1000]);
+  const y = scaleLinear().domain([0, top]).range([300, 0]);
+  const mid = (/** @type {Point} */ _, /** @type {number} */ i) => x(i + 0.5);
+  const peaks = area().x(/** @type {any} */ (mid)).y0(300).y1((point) => y(/** @type {Point} */ (point).peak_bytes)).curve(curveLinear);
+  const live = line().x(/** @type {any} */ (mid)).y((point) => y(/** @type {Point} */ (point).bytes)).curve(curveLinear);
+  const ticks = scaleLinear().domain([0, top / bytesPerGibibyte]).range([0, 1]);
+  const highest = points.findIndex((point) => point.peak_bytes >= peak);
+  return html`<div class="curve" role="img" aria-label=${words.t("step.chart", { peak: format.size(peak), moment: words.t(`moment.${moment}`) })}>
+    <div class="curve-ticks" aria-hidden="true">
+      ${ticks.ticks(5).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
+    </div>
+    <div class="curve-plot" aria-hidden="true">
+      ${ticks.ticks(5).map((tick) => html`<i class="grid" .style=${`--at: ${percent(ticks(tick))}`}></i>`)}
+      ${spans(points).map(({ from, to }) => html`<i class="span" .style=${`--from: ${percent(from / points.length)}; --width: ${percent((to - from) / points.length)}`}></i>`)}
+      <svg viewBox="0 0 1000 300" preserveAspectRatio="none">
+        ${svg`<path class="peaks" d=${peaks(points) ?? ""} /><path class="live" d=${live(points) ?? ""} />`}
+      </svg>
+      ${usable && usable < top ? html`<i class="curve-card" .style=${`--at: ${percent(usable / top)}`}><b>${words.t("step.card")}</b></i>` : nothing}
+      ${highest >= 0
+        ? html`<i class="curve-peak" .style=${`--from: ${percent((highest + 0.5) / points.length)}; --at: ${percent(peak / top)}`}>
+            <b data-side=${highest > points.length / 2 ? "left" : "right"}>${words.t("step.peak.label")} ${format.size(peak)}</b>
+          </i>`
+        : nothing}
+    </div>
+    <div class="curve-moments" aria-hidden="true">
+      ${spans(points).map(
+        ({ moment: name, from, to }) => html`<span .style=${`--from: ${percent(from / points.length)}; --width: ${percent((to - from) / points.length)}`} ?data-narrow=${(to - from) / points.length < 0.12}>
+          ${words.t(`moment.${name}`)}
+        </span>`,
+      )}
+    </div>
+  </div>`;
+}
+
+/** @param {View} view @param {Point[]} points */
+function curveTable({ words }, points) {
+  const { format } = words;
+  return html`<details class="behind">
+    <summary>${words.t("step.table")}</summary>
+    <div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("step.table")}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${words.t("step.moment")}</th>
+            <th scope="col" class="number">${words.t("step.layer")}</th>
+            <th scope="col" class="number">${words.t("step.live")}</th>
+            <th scope="col" class="number">${words.t("step.peak")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${points.map(
+            ({ moment, layer, bytes, peak_bytes }) => html`<tr>
+              <th scope="row">${words.t(`moment.${moment}`)}</th>
+              <td class="number">${layer === null ? "" : format.integer(layer + 1)}</td>
+              <td class="number">${format.size(bytes)}</td>
+              <td class="number">${format.size(peak_bytes)}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}
+
+/** @param {View} view */
+export function step(view) {
+  const { words, answer } = view;
+  const memory = answer?.memory?.per_gpu;
+  if (!memory) return nothing;
+  const points = memory.timeline ?? [];
+  return html`<section class="step">
+    <h3>${words.t("step.heading")}</h3>
+    <p class="caption">${words.t("step.intro")}</p>
+    ${points.length > 1 ? html`${chart(view, points)} ${curveTable(view, points)}` : nothing}
+    <h4>${words.t("phases.heading")}</h4>
+    <table class="phases">
+      <thead class="hidden">
+        <tr><th scope="col">${words.t("phases.phase")}</th><th scope="col" class="number">${words.t("phases.bytes")}</th></tr>
+      </thead>
+      <tbody>
+        ${phases.map(
+          (phase) => html`<tr class=${phase === "peak_step" ? "total" : ""}>
+            <th scope="row">${words.t(`phase.${phase}`)} <small>${words.t(`phase.${phase}.what`)}</small></th>
+            <td class="number">${words.format.size(memory.phases[phase])}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </section>`;
+}

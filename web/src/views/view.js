@@ -1,0 +1,57 @@
+/**
+ * What every part of the page is drawn from. Parts are functions of it to templates and hold nothing.
+ * @typedef {object} View
+ * @property {import("../i18n.js").Words} words
+ * @property {import("../contract.d.ts").Description} description
+ * @property {import("../contract.d.ts").State} state
+ * @property {import("../contract.d.ts").Report | null} answer  the last valid one
+ * @property {import("../store.js").Extras | null} extras  of that answer, once worked out
+ * @property {boolean} outdated  the answer is of an earlier input
+ * @property {import("../issues.js").Told[]} told  what is wrong with the input
+ * @property {import("../contract.d.ts").Dropped[]} dropped  parts of the link left out
+ * @property {Ui} ui
+ * @property {(patch: Partial<import("../contract.d.ts").State>) => void} set
+ * @property {(patch: Partial<Ui>) => void} show
+ * @property {() => void} reset
+ * @property {(kind: "link" | "markdown" | "json") => void} copy
+ */
+
+/**
+ * What is open and pointed at: nothing that belongs in a link.
+ * @typedef {object} Ui
+ * @property {readonly string[]} help  fields whose explanation is open
+ * @property {boolean} pasting  the box for a config.json is open
+ * @property {boolean} expert  the expert settings are open
+ * @property {string} pointed  term under the pointer
+ * @property {boolean} copied
+ * @property {string} manual  text for copying by hand
+ * @property {boolean} withConfig  the pasted config goes into the link
+ * @property {boolean} ownTargets  the list of modules is being typed
+ */
+
+/** An id for an element of this page. @param {string} name */
+export const idOf = (name) => `tunefit-${name}`;
+
+/** Keeps a <details> open or closed as the reader left it. @param {(open: boolean) => void} report */
+export const onToggle = (report) => (/** @type {Event} */ event) => report(/** @type {HTMLDetailsElement} */ (event.target).open);
+
+/** Terms in the order of the bar, by family. */
+export const families = {
+  model: ["weights", "quantization", "adapters", "buffers"],
+  training: ["gradients", "optimizer_states", "optimizer_transient", "autocast_copies"],
+  activations: ["checkpoints", "embedding", "attention", "mlp", "norms", "inputs"],
+  loss: ["logits_and_loss"],
+  work: ["workspace"],
+};
+
+/** @param {string} term @returns {keyof typeof families | "overhead"} */
+export function familyOf(term) {
+  const names = /** @type {(keyof typeof families)[]} */ (Object.keys(families));
+  return names.find((name) => families[name].includes(term)) ?? "overhead";
+}
+
+/** @param {import("../contract.d.ts").Term[]} terms in the order of the families, as they stand in the core's order within */
+export function byFamily(terms) {
+  const order = Object.keys(families);
+  return [...terms].sort((a, b) => order.indexOf(familyOf(a.id)) - order.indexOf(familyOf(b.id)));
+}
