@@ -38,14 +38,17 @@ void CheckSourced(const ObjectReader& version, const RowSources& sources) {
 }
 
 void ReadHabits(const ObjectReader& version, Habits& habits) {
-  static constexpr Known kKnown = {"lora_casts_input", "logits_upcast",          "autocast_upcasts_outputs",
-                                   "sdpa_repeats_kv",  "fsdp_upcasts_trainable", "fsdp1_keeps_gradients"};
-  static constexpr Known kUpcasts = {"model", "loss", "none"};
+  static constexpr Known kKnown = {"lora_casts_input",       "logits_upcast",
+                                   "loss_shifts_logits",     "autocast_upcasts_outputs",
+                                   "sdpa_repeats_kv",        "fsdp_upcasts_trainable",
+                                   "fsdp1_keeps_gradients"};
+  static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
   const ObjectReader switches(version, "switches");
   switches.RefuseUnknown(kKnown);
   habits.lora_casts_input = switches.Flag("lora_casts_input").value_or(habits.lora_casts_input);
   if (const auto upcast = switches.Choice("logits_upcast", kUpcasts))
-    habits.logits_upcast = kUpcasts[*upcast] != "none";
+    habits.logits_upcast = static_cast<LogitsUpcast>(*upcast);
+  habits.loss_shifts_logits = switches.Flag("loss_shifts_logits").value_or(habits.loss_shifts_logits);
   habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
   // Not used by the core yet, but checked.
   switches.Flag("sdpa_repeats_kv");

@@ -86,7 +86,6 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
       "optimizer", *request.optimizer,
       {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_32bit", "paged_adamw_8bit"});
   refuser.OnlyFalse("optimizer_in_backward", request.optimizer_in_backward);
-  for (const Word kernel : *request.fused_kernels) refuser.Refuse("fused_kernels", kernel);
   const CheckpointingFields& checkpointing = request.checkpointing;
   if (checkpointing.every.value_or(1) != 1) {
     refuser.Refuse("gradient_checkpointing.every", std::to_string(*checkpointing.every));

@@ -35,6 +35,11 @@ Loss ReadLoss(Word word) {
   return word == "fused_linear_ce" ? Loss::kFusedLinearCe : Loss::kStandard;
 }
 
+FusedKernels ReadFusedKernels(const std::vector<Word>& kernels) {
+  const auto has = [&kernels](Word kernel) { return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end(); };
+  return {.rms_norm = has("rms_norm"), .rope = has("rope"), .swiglu = has("swiglu"), .lora = has("lora")};
+}
+
 Packing ReadPacking(Word word) {
   if (word == "packed") return Packing::kPacked;
   return word == "padding_free" ? Packing::kPaddingFree : Packing::kNone;
@@ -176,6 +181,7 @@ void FillWorkload(RequestReading& reading, const StackVersion& stack) {
   workload.checkpointing = none ? Checkpointing::kNone : Checkpointing::kFull;
   workload.attention = ReadAttention(*request.attention);
   workload.loss = ReadLoss(*request.loss);
+  workload.fused = ReadFusedKernels(*request.fused_kernels);
   workload.habits = stack.habits;
   CheckLength(reading);
 }

@@ -78,6 +78,7 @@ struct FusedKernels {
   bool rms_norm = false;
   bool rope = false;
   bool swiglu = false;
+  bool lora = false;  ///< matrix and adapter in one, the update added in place
 };
 
 /// Where the logits become fp32 for the loss.

@@ -135,6 +135,15 @@ void Tracer::RunNode(std::int32_t index) {
       Release(matrix);
       break;
     }
+    case OpKind::kFusedLoraLinear: {
+      for (std::size_t i = 1; i < 3; ++i) {
+        if (wanted(i)) results[i] = Allocate(node.in_elements[i], node.in_dtypes[i], "gradient");
+      }
+      const StorageId matrix = Allocate(node.extra, node.out_dtype, "dequantized weight");
+      if (wanted(0)) results[0] = GradientLike(node, 0, "gradient");
+      Release(matrix);
+      break;
+    }
     case OpKind::kLayerNorm:
     case OpKind::kAttention:
       for (std::size_t i = 0; i < 3; ++i) {

@@ -72,6 +72,7 @@ Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   adapter.dropout = method.dropout;
   adapter.dtype = method.adapter_dtype;
   adapter.casts_input = workload_.habits.lora_casts_input;
+  adapter.fused = workload_.fused.lora && method.dropout == 0;  // the fused kernels know no dropout
   adapter.down = tracer_.Weight(Elements(method.rank * shape.in_features), method.adapter_dtype, Term::kAdapters,
                                 "lora_A.weight", true, place.count);
   adapter.up = tracer_.Weight(Elements(method.rank * shape.out_features), method.adapter_dtype, Term::kAdapters,
@@ -177,11 +178,16 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   tracer.scope.module = module.path;
   if (!module.adapter) return ForwardBase(tracer, module, x);
   const Adapter& adapter = *module.adapter;
+  const auto in = static_cast<double>(module.shape.in_features);
+  const auto out = static_cast<double>(module.shape.out_features);
+  if (adapter.fused) {
+    const bool dequantizes = module.quantized != QuantizationKind::kNone;
+    Value product = tracer.FusedLoraLinear(x, adapter.down, adapter.up, dequantizes, in, out);
+    return module.bias ? tracer.Add(std::move(product), module.bias) : product;
+  }
   Value result = ForwardBase(tracer, module, x);
   const Dtype output = tracer.DtypeOf(result);
   Value input = adapter.casts_input ? tracer.Cast(x, adapter.dtype) : x;
-  const auto in = static_cast<double>(module.shape.in_features);
-  const auto out = static_cast<double>(module.shape.out_features);
   Value low = tracer.Dropout(input, adapter.dropout);
   low = tracer.Linear(std::move(low), adapter.down, Value(), in, adapter.rank);
   Value update = tracer.Linear(low, adapter.up, Value(), adapter.rank, out);

@@ -21,6 +21,7 @@ struct Adapter {
   double dropout = 0;
   Dtype dtype = Dtype::kFp32;
   bool casts_input = true;
+  bool fused = false;  ///< one kernel with its matrix
 };
 
 /// torch.nn.Linear, or what PEFT and bitsandbytes put in its place. Substitution happens here, once, as the libraries do

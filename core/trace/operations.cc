@@ -287,6 +287,27 @@ Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double 
   return product;
 }
 
+Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
+                              double out_features) {
+  x = LowPrecision(std::move(x));
+  Node node = Begin(OpKind::kFusedLoraLinear);
+  AddInput(node, x);
+  AddInput(node, down);
+  AddInput(node, up);
+  node.extra = {dequantizes ? in_features * out_features : 0, Axis::kOnce};
+  const Tensor tensor = At(x);
+  Keep(node, tensor.storage);
+  const Size elements = tensor.elements * (out_features / in_features);
+  const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
+  const StorageId out = Allocate(elements, tensor.dtype, "mm");
+  Release(matrix);
+  const double rank = At(down).elements.coefficient / in_features;
+  Value low = Empty(tensor.elements * (rank / in_features), tensor.dtype, "low-rank input");
+  Value product = AddOutput(std::move(node), out, elements, tensor.dtype);
+  x.Drop();
+  return product;
+}
+
 Value Tracer::BatchMatmul(Value a, Value b, Size out) {
   a = LowPrecision(std::move(a));
   b = LowPrecision(std::move(b));

@@ -55,6 +55,7 @@ enum class OpKind : std::uint8_t {
   kLinearBias,
   kBatchMatmul,
   kDequantizedLinear,
+  kFusedLoraLinear,
   kCat,
   kExpandHeads,  ///< key/value heads repeated; the gradient is summed over the copies
   kSplit,        ///< one fused projection cut in three; the gradients are joined
@@ -121,6 +122,10 @@ class Tracer {
   Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features);
   /// LLM.int8: quantizes the input, multiplies in int8, keeps the input; backward dequantizes the matrix to fp16.
   Value Int8Linear(Value x, const Value& bias, double in_features, double out_features);
+  /// Unsloth's fused LoRA: the matrix (dequantized where `dequantizes`) and the adapter's update in one output; keeps
+  /// the input in the compute dtype, once for all projections that read it.
+  Value FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
+                        double out_features);
   Value BatchMatmul(Value a, Value b, Size out);
   Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows);
   /// Liger's and Unsloth's RMS norm: keeps its input and a row's scale; the gradient overwrites the incoming one.
