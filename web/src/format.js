@@ -55,8 +55,8 @@ export function createFormat(locale) {
     decimal: (value) => number(value, { maximumFractionDigits: 3 }),
     /** "8.03 B" and "8,03 mld.": parameters. @param {number} value */
     compact: (value) => number(value, { notation: "compact", maximumSignificantDigits: 3 }),
-    /** "37%". @param {number} share */
-    percent: (share) => number(share, { style: "percent", maximumFractionDigits: share < 0.0995 ? 1 : 0 }),
+    /** "37%"; what is there but too little to say is "< 0.1%". @param {number} share */
+    percent: (share) => (share > 0 && share < 0.001 ? "< " : "") + number(share > 0 ? Math.max(share, 0.001) : share, { style: "percent", maximumFractionDigits: share < 0.0995 ? 1 : 0 }),
     /** "30 November 2026". @param {string} iso */
     date: (iso) => {
       const date = new Date(`${iso}T12:00:00Z`);

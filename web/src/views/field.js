@@ -98,7 +98,7 @@ export function numberField(view, key, common = []) {
   return field(
     view,
     key,
-    html`<div class="box">
+    html`<div class="entry"><div class="box">
         <input
           id=${idOf(key)}
           type="text"
@@ -122,7 +122,7 @@ export function numberField(view, key, common = []) {
               >${words.format.integer(value)}</button>`,
             )}
           </div>`
-        : nothing}`,
+        : nothing}</div>`,
   );
 }
 

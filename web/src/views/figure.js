@@ -40,17 +40,28 @@ function bar({ words, answer, ui }, scale) {
 }
 
 /** @param {View} view @param {(bytes: number) => number} scale @param {typeof measures[number]} measure */
-function row({ words, answer }, scale, measure) {
+function whisker({ answer }, scale, measure) {
   const range = answer?.memory?.per_gpu[measure];
   if (!range) return nothing;
   const style = `--low: ${percent(scale(range.low))}; --expected: ${percent(scale(range.expected))}; --high: ${percent(scale(range.high))}`;
-  return html`<div class="measure" data-measure=${measure}>
-    <p class="measure-name">
-      <span>${words.t(`figure.${measure}`)}</span> <small>${words.t(`figure.${measure}.what`)}</small>
-    </p>
-    <p class="measure-value"><strong>${words.format.size(range.expected)}</strong> <small>${words.range(range)}</small></p>
-    <div class="whisker" aria-hidden="true" .style=${style}><i></i><b></b></div>
-  </div>`;
+  return html`<div class="whisker" data-measure=${measure} aria-hidden="true" .style=${style}><i></i><b></b></div>`;
+}
+
+/** The three numbers that people compare with their own screen. @param {View} view */
+function numbers({ words, answer }) {
+  const memory = answer?.memory?.per_gpu;
+  if (!memory) return nothing;
+  return html`<dl class="numbers">
+    ${measures.map(
+      (measure) => html`<div data-measure=${measure}>
+        <dt><span class="whisker" aria-hidden="true"><b></b></span> ${words.t(`figure.${measure}`)}</dt>
+        <dd>
+          <strong>${words.format.size(memory[measure].expected)}</strong> <span>${words.range(memory[measure])}</span>
+          <small>${words.t(`figure.${measure}.what`)}</small>
+        </dd>
+      </div>`,
+    )}
+  </dl>`;
 }
 
 /** @param {View} view */
@@ -97,14 +108,14 @@ export function figure(view) {
     <h3>${words.t("figure.heading")}</h3>
     <p class="caption">${words.t("figure.caption")}</p>
     <div class="plot" .style=${`--limit: ${percent(scale(usable))}`}>
-      <p class="limit-name"><span>${words.t("figure.limit", { usable: format.size(usable) })}</span></p>
+      <p class="limit-name" data-side=${scale(usable) < 0.5 ? "right" : "left"}><span>${words.t("figure.limit", { usable: format.size(usable) })}</span></p>
       <div class="over" aria-hidden="true"></div>
       ${bar(view, scale)}
       <div class="axis" aria-hidden="true">
-        ${ticks.ticks(6).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
+        ${ticks.ticks(6).filter((tick) => ticks(tick) < 0.9).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
         <em>GiB</em>
       </div>
-      ${measures.map((measure) => row(view, scale, measure))}
+      ${measures.map((measure) => whisker(view, scale, measure))}
       <div class="limit" aria-hidden="true"></div>
     </div>
     <ul class="legend" aria-label=${words.t("figure.legend")}>
@@ -112,7 +123,7 @@ export function figure(view) {
         (family) => html`<li><i class="swatch" data-family=${family}></i> ${words.maybe(`family.${family}`, family)}</li>`,
       )}
     </ul>
-    ${table(view)}
+    ${numbers(view)} ${table(view)}
     <ul class="notes">
       ${weights ? html`<li>${words.t("note.weights", { weights: format.size(weights.bytes), device: format.size(memory.device.expected) })}</li>` : nothing}
       ${gpu

@@ -145,9 +145,7 @@ export function question(view) {
       ${changed(state).length ? html`<button type="button" class="quiet" @click=${view.reset}>${words.t("ask.reset")}</button>` : nothing}
     </div>
     ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}
-    <div class="pair">
-      ${numberField(view, "length", [512, 2048, 8192, 32768])} ${numberField(view, "batch", [1, 2, 4, 8, 16])}
-    </div>
+    ${numberField(view, "length", [512, 2048, 8192])} ${numberField(view, "batch", [1, 2, 4, 8])}
     ${checkpointing(view)} ${expert(view)}
   </form>`;
 }

@@ -42,6 +42,7 @@ function chart({ words, answer }, points) {
   const highest = points.findIndex((point) => point.peak_bytes >= peak);
   return html`<div class="curve" role="img" aria-label=${words.t("step.chart", { peak: format.size(peak), moment: words.t(`moment.${moment}`) })}>
     <div class="curve-ticks" aria-hidden="true">
+      <em>GiB</em>
       ${ticks.ticks(5).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
     </div>
     <div class="curve-plot" aria-hidden="true">
@@ -64,7 +65,11 @@ function chart({ words, answer }, points) {
         </span>`,
       )}
     </div>
-  </div>`;
+  </div>
+  <ul class="legend" aria-hidden="true">
+    <li><i class="key-live"></i> ${words.t("step.legend.live")}</li>
+    <li><i class="key-peak"></i> ${words.t("step.legend.peak")}</li>
+  </ul>`;
 }
 
 /** @param {View} view @param {Point[]} points */

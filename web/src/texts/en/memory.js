@@ -71,6 +71,8 @@ export const memory = {
   "step.moment": "Moment",
   "step.layer": "Layer",
   "step.card": "card",
+  "step.legend.live": "alive at the end of each layer",
+  "step.legend.peak": "highest within it",
   "step.peak.label": "peak",
   "moment.load": "loading",
   "moment.static": "before the first step",

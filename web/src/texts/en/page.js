@@ -35,11 +35,11 @@ export const page = {
   "ask.config.used": "This config is used instead of the list. Empty the box to go back.",
   "ask.maker": "{organisation}, {parameters} parameters",
 
-  "verdict.fits": "It fits. {gpu} keeps about {headroom} free.",
-  "verdict.tight.spare": "Tight. On {gpu} about {headroom} should stay free, but not in every run.",
-  "verdict.tight.short": "Tight. {gpu} is about {headroom} short, though some runs squeeze in.",
-  "verdict.does_not_fit": "It does not fit. {gpu} is about {headroom} short.",
-  "verdict.basis": "{method} of {model} takes about {expected} of the {usable} on this card. Nine runs in ten should land between {range}.",
+  "verdict.fits": "It fits. The {gpu} keeps about {headroom} free.",
+  "verdict.tight.spare": "Tight. On the {gpu} about {headroom} should stay free, but not in every run.",
+  "verdict.tight.short": "Tight. The {gpu} is about {headroom} short, though some runs squeeze in.",
+  "verdict.does_not_fit": "It does not fit. The {gpu} is about {headroom} short.",
+  "verdict.basis": "{method} of {model} takes about {expected} of the {usable} on this card. Nine runs in ten should take {range}.",
   "verdict.word.fits": "Fits",
   "verdict.word.tight": "Tight",
   "verdict.word.does_not_fit": "Does not fit",
@@ -51,7 +51,7 @@ export const page = {
   "method.qlora": "QLoRA fine-tuning",
 
   "figure.heading": "Memory on the card",
-  "figure.caption": "Each block is memory in use at the fullest moment of a training step. The lines below carry it on to what PyTorch and the driver report.",
+  "figure.caption": "What is in use at the fullest moment of a training step; below it, what PyTorch and the driver will report, each with its range.",
   "figure.allocated": "PyTorch: allocated",
   "figure.allocated.what": "Live tensors, torch.cuda.max_memory_allocated()",
   "figure.reserved": "PyTorch: reserved",
@@ -76,7 +76,7 @@ export const page = {
   "note.batch": "Batch and length work together: the activations grow with their product. {share} of this run’s peak is there only because of them.",
 
   "limits.heading": "Room to grow",
-  "limits.intro": "All else as you have set it, and safely within {gpu}:",
+  "limits.intro": "All else as you have set it, and safely within the {gpu}:",
   "limits.batch": "Largest batch",
   "limits.length": "Longest sequence",
   "limits.none": "none",
@@ -87,7 +87,7 @@ export const page = {
   "limits.use": "Try it",
 
   "cards.heading": "The same run on other cards",
-  "cards.smallest": "The smallest card that carries this run safely is {gpu}, with {usable}.",
+  "cards.smallest": "The smallest card that carries this run safely is the {gpu}, with {usable}.",
   "cards.none": "No single card in the catalog carries this run safely. Try QLoRA, gradient checkpointing or a shorter sequence.",
   "cards.show": "All {count} cards",
   "cards.card": "Card",

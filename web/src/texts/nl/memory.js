@@ -71,6 +71,8 @@ export const memory = {
   "step.moment": "Moment",
   "step.layer": "Laag",
   "step.card": "kaart",
+  "step.legend.live": "in leven aan het eind van elke laag",
+  "step.legend.peak": "hoogste stand daarbinnen",
   "step.peak.label": "piek",
   "moment.load": "laden",
   "moment.static": "voor de eerste stap",

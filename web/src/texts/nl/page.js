@@ -39,7 +39,7 @@ export const page = {
   "verdict.tight.spare": "Krap. Op de {gpu} zou zo’n {headroom} vrij moeten blijven, maar niet in elke run.",
   "verdict.tight.short": "Krap. De {gpu} komt zo’n {headroom} tekort, al redden sommige runs het net.",
   "verdict.does_not_fit": "Het past niet. De {gpu} komt ongeveer {headroom} tekort.",
-  "verdict.basis": "{method} van {model} vraagt ongeveer {expected} van de {usable} op deze kaart. Negen van de tien runs komen uit op {range}.",
+  "verdict.basis": "{method} van {model} vraagt ongeveer {expected} van de {usable} op deze kaart. Negen van de tien runs vragen {range}.",
   "verdict.word.fits": "Past",
   "verdict.word.tight": "Krap",
   "verdict.word.does_not_fit": "Past niet",
@@ -51,7 +51,7 @@ export const page = {
   "method.qlora": "Finetunen met QLoRA",
 
   "figure.heading": "Geheugen op de kaart",
-  "figure.caption": "Elk blok is geheugen dat in gebruik is op het volste moment van een trainingsstap. De lijnen eronder rekenen door naar wat PyTorch en de driver melden.",
+  "figure.caption": "Wat er in gebruik is op het volste moment van een trainingsstap; daaronder wat PyTorch en de driver zullen melden, elk met zijn bandbreedte.",
   "figure.allocated": "PyTorch: toegewezen",
   "figure.allocated.what": "Levende tensors, torch.cuda.max_memory_allocated()",
   "figure.reserved": "PyTorch: gereserveerd",
