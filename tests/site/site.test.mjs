@@ -1,0 +1,38 @@
+// What is shipped, looked at as files: the weight of the first visit, and that nothing points outside.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { site as sitePolicy } from "../../scripts/csp.mjs";
+
+const dist = new URL("../../dist/", import.meta.url);
+const read = (name) => readFileSync(new URL(name, dist));
+
+test("the first answer costs 250 kB at most, compressed", () => {
+  // The page has no part that is loaded later: every file counts.
+  const weights = readdirSync(new URL("site/", dist), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => [entry.name, gzipSync(readFileSync(`${entry.parentPath}/${entry.name}`)).length]);
+  const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+  assert.ok(total <= 250_000, `${total} bytes: ${JSON.stringify(weights)}`);
+});
+
+test("the site works in any folder, from one origin", () => {
+  const html = read("site/index.html").toString();
+  for (const [, address] of html.matchAll(/\b(?:src|href)="([^"]*)"/g)) {
+    assert.match(address, /^\.\//, `${address} is not relative to the page`);
+  }
+  assert.ok(html.includes(`content="${sitePolicy}"`), "the page does not carry the policy");
+});
+
+test("the offline file loads nothing and may connect to nothing", () => {
+  const html = read("tunefit.html").toString();
+  const head = html.slice(0, html.indexOf("<script"));
+  const [, policy] = head.match(/http-equiv="Content-Security-Policy"\s+content="([^"]*)"/);
+  assert.match(policy, /^default-src 'none'; script-src 'sha256-/);
+  assert.doesNotMatch(policy, /connect-src|'self'|unsafe-inline/);
+  assert.doesNotMatch(html, /<(script|img|iframe|source)\b[^>]*\bsrc=/);
+  assert.doesNotMatch(head, /<link\b(?![^>]*href="data:)/);
+});
