@@ -146,6 +146,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   Value hidden = RunDecoder(tracer, workload, stretches, final_norm, table, positions, ids, context);
   Value loss = TraceLoss(tracer, workload, head, std::move(hidden), labels);
   tracer.Backward(std::move(loss));
+  context = {};  // a checkpointed layer's arguments lived until its recomputation was done
   Step step = tracer.Finish();
   step.chunk = LossChunks(workload);
   AddOptimizer(step, workload);
