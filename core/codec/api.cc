@@ -1,30 +1,59 @@
 #include "core/codec/api.h"
 
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "core/codec/catalog.h"
+#include "core/codec/describe.h"
+#include "core/codec/report.h"
+#include "core/codec/request.h"
+#include "core/memory/estimate.h"
 
 namespace tunefit {
 namespace {
 
-using Json = nlohmann::json;
+/// The only state of the library: what Init read.
+std::optional<Catalog>& TheCatalog() {
+  static std::optional<Catalog> catalog;
+  return catalog;
+}
 
-std::string Text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Answer Ask(const RequestReading& reading, const Catalog& catalog) {
+  const Detail detail = reading.full_detail ? Detail::kFull : Detail::kSummary;
+  Answer answer;
+  answer.memory = EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail);
+  if (reading.includes_limits && reading.gpu != nullptr) {
+    answer.limits = FindLimits(reading.workload, *reading.gpu, catalog.overheads);
+  }
+  return answer;
+}
 
 }  // namespace
 
 std::string Init(std::string_view catalog) {
-  const bool valid = Json::accept(catalog);
-  return Text({{"status", valid ? "ok" : "invalid"}, {"issues", Json::array()}});
+  Issues issues;
+  Catalog read = ReadCatalog(catalog, issues);
+  TheCatalog().reset();
+  if (!HasError(issues)) TheCatalog() = std::move(read);
+  return WriteStatus(issues);
 }
 
 std::string Estimate(std::string_view request) {
-  const Json issue = {{"code", "not_modelled"},
-                      {"field", ""},
-                      {"severity", "error"},
-                      {"message", "Nothing is modelled yet."},
-                      {"values", {{"bytes", request.size()}}}};
-  return Text({{"version", 1}, {"status", "invalid"}, {"issues", {issue}}, {"pi", 3.141592653589793}});
+  const std::optional<Catalog>& catalog = TheCatalog();
+  if (!catalog) {
+    return WriteInvalidReport({{.code = "not_initialised",
+                                .field = "",
+                                .message = "The catalog has not been read yet: call init first.",
+                                .values = {}}});
+  }
+  const RequestReading reading = ReadRequest(request, *catalog);
+  if (HasError(reading.issues)) return WriteInvalidReport(reading.issues);
+  return WriteReport(reading, Ask(reading, *catalog), *catalog);
 }
 
-std::string Describe() { return Text({{"version", "0.1.0"}}); }
+std::string Describe() {
+  const std::optional<Catalog>& catalog = TheCatalog();
+  return WriteDescription(catalog ? *catalog : Catalog());
+}
 
 }  // namespace tunefit

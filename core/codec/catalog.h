@@ -38,6 +38,7 @@ struct StackVersion {
   /// LoRA's target modules by model type; "*" for every other.
   std::map<std::string, Targets, std::less<>> target_modules;
   Habits habits;
+  std::vector<std::string> source_ids;  ///< sorted, those of earlier versions included
 };
 
 struct CatalogStack {

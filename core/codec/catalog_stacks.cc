@@ -38,10 +38,9 @@ void CheckSourced(const ObjectReader& version, const RowSources& sources) {
 }
 
 void ReadHabits(const ObjectReader& version, Habits& habits) {
-  static constexpr Known kKnown = {"lora_casts_input",       "logits_upcast",
-                                   "loss_shifts_logits",     "autocast_upcasts_outputs",
-                                   "sdpa_repeats_kv",        "fsdp_upcasts_trainable",
-                                   "fsdp1_keeps_gradients"};
+  static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",        "loss_shifts_logits",
+                                   "autocast_upcasts_outputs", "loss_shifts_logits",   "sdpa_repeats_kv",
+                                   "fsdp_upcasts_trainable",   "fsdp1_keeps_gradients"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
   const ObjectReader switches(version, "switches");
   switches.RefuseUnknown(kKnown);
@@ -80,6 +79,7 @@ void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& ca
   if (!stack.versions.empty()) {
     version.defaults = stack.versions.back().defaults;
     version.habits = stack.versions.back().habits;
+    version.source_ids = stack.versions.back().source_ids;
   } else {
     version.defaults.kind = JsonKind::kObject;
   }
@@ -92,7 +92,11 @@ void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& ca
   }
   if (const JsonValue* defaults = row.Object("defaults")) Overlay(version.defaults, *defaults);
   ReadHabits(row, version.habits);
-  CheckSourced(row, RowSources(row, catalog));
+  const RowSources sources(row, catalog);
+  CheckSourced(row, sources);
+  version.source_ids.insert(version.source_ids.end(), sources.ids().begin(), sources.ids().end());
+  std::sort(version.source_ids.begin(), version.source_ids.end());
+  version.source_ids.erase(std::unique(version.source_ids.begin(), version.source_ids.end()), version.source_ids.end());
   stack.versions.push_back(std::move(version));
 
   StackVersion& kept = stack.versions.back();

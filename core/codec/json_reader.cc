@@ -79,7 +79,7 @@ std::optional<std::int64_t> ObjectReader::Count(std::string_view key, std::int64
   if (value->kind == JsonKind::kNumber && std::floor(value->number) != value->number) {
     const std::string shown = NumberText(value->number);
     Fault("wrong_type", key, Join({"must be a whole number, not ", shown}),
-          {{"expected", "a whole number"}, {"found", shown}});
+          {{"expected", "a whole number"}, {"found", "a fraction"}, {"value", shown}});
     return {};
   }
   const bool is_integer = value->kind == JsonKind::kInteger;
@@ -229,9 +229,10 @@ void ObjectReader::Fault(const char* code, std::string_view key, std::string_vie
 }
 
 void ObjectReader::WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const {
-  const std::string_view found = JsonKindName(value.kind);
-  Fault("wrong_type", key, Join({"must be ", expected, ", not ", found}),
-        {{"expected", std::string(expected)}, {"found", std::string(found)}});
+  const std::string found(JsonKindName(value.kind));
+  std::vector<std::pair<std::string, std::string>> values = {{"expected", std::string(expected)}, {"found", found}};
+  if (value.kind != JsonKind::kNull && value.kind < JsonKind::kList) values.emplace_back("value", ShownValue(value));
+  Fault("wrong_type", key, Join({"must be ", expected, ", not ", found}), std::move(values));
 }
 
 void ObjectReader::UnknownValue(std::string_view key, std::string_view value,

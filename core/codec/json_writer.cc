@@ -134,6 +134,15 @@ void JsonWriter::Text(std::string_view key, std::string_view text) {
   Text(text);
 }
 
+void JsonWriter::TextOrNull(std::string_view key, std::string_view text) {
+  Key(key);
+  if (text.empty()) {
+    Null();
+  } else {
+    Text(text);
+  }
+}
+
 void JsonWriter::Number(std::string_view key, double number) {
   Key(key);
   Number(number);
@@ -142,6 +151,15 @@ void JsonWriter::Number(std::string_view key, double number) {
 void JsonWriter::Count(std::string_view key, std::int64_t count) {
   Key(key);
   Count(count);
+}
+
+void JsonWriter::CountOrNull(std::string_view key, std::int64_t count) {
+  Key(key);
+  if (count == 0) {
+    Null();
+  } else {
+    Count(count);
+  }
 }
 
 void JsonWriter::Flag(std::string_view key, bool flag) {

@@ -30,8 +30,12 @@ class JsonWriter {
   void Raw(std::string_view json);
 
   void Text(std::string_view key, std::string_view text);
+  /// Null where the text is empty.
+  void TextOrNull(std::string_view key, std::string_view text);
   void Number(std::string_view key, double number);
   void Count(std::string_view key, std::int64_t count);
+  /// Null where the count is zero.
+  void CountOrNull(std::string_view key, std::int64_t count);
   void Flag(std::string_view key, bool flag);
   void Null(std::string_view key);
 

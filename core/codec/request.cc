@@ -133,12 +133,12 @@ RequestReading ReadRequest(std::string_view text, const Catalog& catalog) {
   HfConfig config;
   const bool has_model = FindArchitecture(reading, catalog, config);
   FindHardware(reading, catalog);
-  const StackVersion* stack = FindStackVersion(reading, catalog);
-  if (stack == nullptr) return reading;
-  CompleteRequest(reading, *stack, config);
+  reading.stack = FindStackVersion(reading, catalog);
+  if (reading.stack == nullptr) return reading;
+  CompleteRequest(reading, config);
   RefuseUnmodelled(reading, config);
   if (!has_model) return reading;
-  FillWorkload(reading, *stack);
+  FillWorkload(reading);
   if (HasError(reading.issues)) return reading;
   CheckDtypes(reading);
   Issues faults = Validate(reading.workload);

@@ -19,7 +19,10 @@ struct RequestReading {
   Workload workload;
   const CatalogModel* model = nullptr;  ///< null for a pasted config
   const Gpu* gpu = nullptr;             ///< null without hardware
-  Issues issues;                        ///< with an error among them, only `tree` and `issues` mean anything
+  const StackVersion* stack = nullptr;
+  bool full_detail = true;
+  bool includes_limits = false, includes_timeline = false;
+  Issues issues;  ///< with an error among them, only `tree` and `issues` mean anything
   Assumptions assumptions;
 
   RequestReading() = default;

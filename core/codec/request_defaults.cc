@@ -189,7 +189,8 @@ const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& cat
   return &stack->At(*request.stack_version);
 }
 
-void CompleteRequest(RequestReading& reading, const StackVersion& stack, const HfConfig& config) {
+void CompleteRequest(RequestReading& reading, const HfConfig& config) {
+  const StackVersion& stack = *reading.stack;
   Completer completer(reading, stack);
   reading.assumptions.insert(reading.assumptions.end(), config.assumptions.begin(), config.assumptions.end());
   completer.CompleteMethod(stack, reading.workload.architecture);

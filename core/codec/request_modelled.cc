@@ -1,7 +1,9 @@
+#include <span>
 #include <string>
 #include <utility>
 
 #include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
 #include "core/codec/words.h"
 
 namespace tunefit {
@@ -20,7 +22,7 @@ class Refuser {
                        .values = {{"value", shown}}});
   }
   /// The value must be one of those modelled.
-  void Only(const char* field, Word value, std::initializer_list<std::string_view> modelled) {
+  void Only(const char* field, Word value, std::span<const std::string_view> modelled) {
     for (const std::string_view word : modelled) {
       if (word == value) return;
     }
@@ -39,7 +41,7 @@ class Refuser {
 
 void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
   if (!fields.kind) return;
-  refuser.Only("quantization.kind", *fields.kind, {"nf4", "fp4", "int8"});
+  refuser.Only("quantization.kind", *fields.kind, words::modelled::kQuantization);
   const bool four_bit = *fields.kind == "nf4" || *fields.kind == "fp4";
   const std::int64_t bits = four_bit ? 4 : 8;
   if (fields.bits && *fields.bits != bits && (four_bit || *fields.kind == "int8")) {
@@ -53,17 +55,17 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
 
 void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
   refuser.OnlyOne("parallel.gpus", fields.gpus);
-  refuser.Only("parallel.strategy", *fields.strategy, {"none", "device_map"});
+  refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
   refuser.OnlyOne("parallel.tensor", fields.tensor);
   refuser.OnlyOne("parallel.pipeline", fields.pipeline);
   refuser.OnlyOne("parallel.context", fields.context);
   refuser.OnlyOne("parallel.expert", fields.expert);
-  refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), {"none"});
-  refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), {"none"});
+  refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
+  refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
 }
 
 void RefuseMethod(Refuser& refuser, const MethodFields& fields) {
-  refuser.Only("method.kind", *fields.kind, {"full", "lora"});
+  refuser.Only("method.kind", *fields.kind, words::modelled::kMethod);
   if (*fields.kind != "lora") return;
   refuser.OnlyFalse("method.dora", fields.dora);
 }
@@ -73,25 +75,23 @@ void RefuseMethod(Refuser& refuser, const MethodFields& fields) {
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   Refuser refuser(reading);
   const RequestFields& request = reading.completed;
-  refuser.Only("task", *request.task, {"sft", "pretrain"});
+  refuser.Only("task", *request.task, words::modelled::kTask);
   RefuseMethod(refuser, request.method);
   RefuseQuantization(refuser, request.quantization);
   if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);
   }
-  refuser.Only("precision.weights", *request.precision.weights, {"bf16", "fp16", "fp32"});
-  refuser.Only("precision.compute", *request.precision.compute, {"bf16", "fp16", "fp32"});
+  refuser.Only("precision.weights", *request.precision.weights, words::modelled::kPrecision);
+  refuser.Only("precision.compute", *request.precision.compute, words::modelled::kPrecision);
   refuser.OnlyFalse("precision.master_weights", request.precision.master_weights);
-  refuser.Only(
-      "optimizer", *request.optimizer,
-      {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_32bit", "paged_adamw_8bit"});
+  refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
   refuser.OnlyFalse("optimizer_in_backward", request.optimizer_in_backward);
   const CheckpointingFields& checkpointing = request.checkpointing;
   if (checkpointing.every.value_or(1) != 1) {
     refuser.Refuse("gradient_checkpointing.every", std::to_string(*checkpointing.every));
   }
-  refuser.Only("gradient_checkpointing", checkpointing.kind.value_or("full"), {"none", "full"});
-  refuser.Only("attention", *request.attention, {"flash_attention_2", "flash_attention_3", "sdpa", "eager"});
+  refuser.Only("gradient_checkpointing", checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
+  refuser.Only("attention", *request.attention, words::modelled::kAttention);
   refuser.OnlyFalse("compile", request.compile);
   RefuseParallel(refuser, request.parallel);
   if (request.include) {

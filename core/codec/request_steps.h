@@ -20,7 +20,7 @@ bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig&
 
 /// Fills in what the request left open: from the stack, from the pasted config, else from the core. Every value taken
 /// becomes an assumption.
-void CompleteRequest(RequestReading& reading, const StackVersion& stack, const HfConfig& config);
+void CompleteRequest(RequestReading& reading, const HfConfig& config);
 
 /// `not_modelled` for everything in the completed request that the core would ignore although it changes memory.
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config);
@@ -29,6 +29,6 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config);
 std::vector<std::string_view> ModuleNames(const Architecture& architecture);
 
 /// The completed request as the core's types. Resolves LoRA's target names to the model's modules.
-void FillWorkload(RequestReading& reading, const StackVersion& stack);
+void FillWorkload(RequestReading& reading);
 
 }  // namespace tunefit

@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, 2> kDetail = {"full", "summary"};
 /// Stacks of the contract; those that the catalog describes are modelled.
 inline constexpr std::array<std::string_view, 8> kStack = {"transformers", "torchtune", "torchtitan", "litgpt",
                                                            "llm-foundry",  "unsloth",   "deepspeed",  "megatron"};
-/// Hugging Face's `optim` names. The first six are modelled (two of them are synonyms).
+/// Hugging Face's `optim` names.
 inline constexpr std::array<std::string_view, 44> kOptimizer = {
     "adamw_torch",
     "adamw_torch_fused",
@@ -77,6 +77,27 @@ inline constexpr std::array<std::string_view, 44> kOptimizer = {
     "stable_adamw",
     "muon",
 };
+
+/// What the core models today: a subset of the words above, in the order in which a page offers them.
+namespace modelled {
+
+inline constexpr std::array<std::string_view, 2> kTask = {"sft", "pretrain"};
+inline constexpr std::array<std::string_view, 2> kMethod = {"full", "lora"};
+inline constexpr std::array<std::string_view, 3> kQuantization = {"nf4", "fp4", "int8"};
+inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
+/// adamw_8bit is adamw_bnb_8bit by another name.
+inline constexpr std::array<std::string_view, 6> kOptimizer = {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit",
+                                                               "adamw_8bit",  "paged_adamw_32bit", "paged_adamw_8bit"};
+inline constexpr std::array<std::string_view, 3> kFusedKernels = {"rms_norm", "rope", "swiglu"};
+inline constexpr std::array<std::string_view, 2> kCheckpointing = {"none", "full"};
+inline constexpr std::array<std::string_view, 4> kAttention = {"flash_attention_2", "flash_attention_3", "sdpa",
+                                                               "eager"};
+/// One GPU: device_map has nothing to place.
+inline constexpr std::array<std::string_view, 2> kStrategy = {"none", "device_map"};
+inline constexpr std::array<std::string_view, 1> kOffload = {"none"};
+inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline"};
+
+}  // namespace modelled
 
 struct Limits {
   std::int64_t low;

@@ -36,7 +36,9 @@ Loss ReadLoss(Word word) {
 }
 
 FusedKernels ReadFusedKernels(const std::vector<Word>& kernels) {
-  const auto has = [&kernels](Word kernel) { return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end(); };
+  const auto has = [&kernels](Word kernel) {
+    return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+  };
   return {.rms_norm = has("rms_norm"), .rope = has("rope"), .swiglu = has("swiglu"), .lora = has("lora")};
 }
 
@@ -156,7 +158,7 @@ std::vector<std::string_view> ModuleNames(const Architecture& architecture) {
   return names;
 }
 
-void FillWorkload(RequestReading& reading, const StackVersion& stack) {
+void FillWorkload(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   Workload& workload = reading.workload;
   workload.method.kind = *request.method.kind == "lora" ? MethodKind::kLora : MethodKind::kFull;
@@ -182,7 +184,17 @@ void FillWorkload(RequestReading& reading, const StackVersion& stack) {
   workload.attention = ReadAttention(*request.attention);
   workload.loss = ReadLoss(*request.loss);
   workload.fused = ReadFusedKernels(*request.fused_kernels);
-  workload.habits = stack.habits;
+  for (const Word kernel : *request.fused_kernels) {
+    workload.fused.rms_norm = workload.fused.rms_norm || kernel == "rms_norm";
+    workload.fused.rope = workload.fused.rope || kernel == "rope";
+    workload.fused.swiglu = workload.fused.swiglu || kernel == "swiglu";
+  }
+  workload.habits = reading.stack->habits;
+  reading.full_detail = request.detail.value_or("full") == "full";
+  for (const Word part : request.include.value_or(std::vector<Word>())) {
+    reading.includes_limits = reading.includes_limits || part == "limits";
+    reading.includes_timeline = reading.includes_timeline || part == "timeline";
+  }
   CheckLength(reading);
 }
 

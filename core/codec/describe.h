@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "core/codec/catalog.h"
+
+namespace tunefit {
+
+/// What a page needs to build its choices, as wasm/tunefit.d.ts describes it: version, catalog date, models, GPUs,
+/// stacks, the choices that the core models, the limits of numbers, and the codes that issues may carry.
+std::string WriteDescription(const Catalog& catalog);
+
+}  // namespace tunefit

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string_view>
+
+namespace tunefit {
+
+struct IssueCode {
+  std::string_view code;
+  std::string_view meaning;
+  std::string_view values;  ///< names in Issue::values; those with ? are not always there
+};
+
+/// Every code that a report or the answer of Init may carry, so that a page can test that it translates them all.
+/// tests/unit/codec/issue_codes_test.cc holds the sources against this list.
+inline constexpr IssueCode kIssueCodes[] = {
+    // the text
+    {"empty_text", "There is no text.", ""},
+    {"text_too_long", "The text is over the length limit; it was not read.", "value high"},
+    {"not_json", "The text is not JSON.", "line? column?"},
+    {"invalid_utf8", "The text holds bytes or escapes that are no characters.", "line column"},
+    {"number_not_finite", "A number is NaN, infinite, or too large for a double.", "line column"},
+    {"too_deep", "Objects and lists nest too deeply.", "high"},
+    {"duplicate_key", "An object gives a key twice.", "value"},
+    // a field
+    {"missing_field", "A field that must be there is not.", ""},
+    {"unknown_field", "A field that nobody knows.", "value nearest?"},
+    {"wrong_type", "A value of another type, or a fraction where a count is wanted.", "expected found value?"},
+    {"out_of_range", "A number outside its limits.", "value low high?"},
+    {"unknown_value", "A word that is not among the choices.", "value known nearest?"},
+    {"malformed", "A text of the wrong form: a month, a date, an id.", "value"},
+    {"too_long", "A text or a list with too much in it.", "value high"},
+    {"empty_list", "A list that must name something is empty.", ""},
+    // the request as a whole
+    {"not_initialised", "Init has not read a catalog yet.", ""},
+    {"not_modelled", "The core does not model this yet; as a note it only leaves a part out.", "value"},
+    {"unknown_model", "The catalog has no model of that name.", "value nearest?"},
+    {"unknown_gpu", "The catalog has no GPU of that id.", "value nearest?"},
+    {"version_before_catalog", "The stack's version is older than the catalog knows.", "value low"},
+    {"parameters_differ", "The stated number of parameters is not what the config gives.", "value expected"},
+    {"dtype_unsupported", "The GPU does not compute in that type.", "value gpu"},
+    {"length_over_context", "The length is over what the model was made for.", "value high"},
+    {"length_over_positions", "The length is over the model's learned positions.", "value high"},
+    {"too_many_tokens", "A micro-batch holds more tokens than is computed.", "value high"},
+    {"unknown_target_module", "The model has no linear module of that name.", "value known"},
+    {"rank_over_matrix", "The rank is over the smaller side of an adapted matrix.", "value high"},
+    {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
+    // a Hugging Face config
+    {"heads_do_not_divide", "Heads do not divide the hidden size, or key/value heads the heads.",
+     "value heads? hidden_size?"},
+    {"not_even", "A width that counts two matrices is odd.", "value"},
+    {"layers_differ", "A list of layers is not as long as the model.", "value expected"},
+    {"model_too_large", "The config describes more parameters than are computed.", "value high"},
+    // the catalog
+    {"duplicate_id", "Two rows of a list have one id.", "value"},
+    {"duplicate_name", "Two models share a name.", "value"},
+    {"unknown_source", "A source id that the catalog does not list.", "value"},
+    {"unsourced", "A number without a source.", ""},
+    {"implausible", "A number that cannot be right beside the others of its row.", "value?"},
+    {"not_sorted", "Versions that are not in order.", "value"},
+    {"parameters_mismatch", "The stated parameters are not what the config gives.", "value expected"},
+};
+
+}  // namespace tunefit

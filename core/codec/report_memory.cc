@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/codec/report_parts.h"
+#include "core/trace/moment.h"
+
+namespace tunefit {
+namespace {
+
+void WriteRange(JsonWriter& writer, std::string_view key, const Range& range) {
+  writer.Key(key);
+  writer.BeginObject();
+  WriteBytes(writer, "low", range.low);
+  WriteBytes(writer, "expected", range.expected);
+  WriteBytes(writer, "high", range.high);
+  writer.EndObject();
+}
+
+void WriteSourceIds(JsonWriter& writer, const std::vector<std::string>& ids) {
+  writer.Key("source_ids");
+  writer.BeginList();
+  for (const std::string& id : ids) writer.Text(id);
+  writer.EndList();
+}
+
+void WritePhases(JsonWriter& writer, const Phases& phases) {
+  writer.Key("phases");
+  writer.BeginObject();
+  WriteBytes(writer, "static", phases.static_bytes);
+  WriteBytes(writer, "between_steps", phases.between_steps);
+  WriteBytes(writer, "after_forward", phases.after_forward);
+  WriteBytes(writer, "peak_forward", phases.peak_forward);
+  WriteBytes(writer, "after_backward", phases.after_backward);
+  WriteBytes(writer, "peak_backward", phases.peak_backward);
+  WriteBytes(writer, "peak_optimizer", phases.peak_optimizer);
+  WriteBytes(writer, "peak_step", phases.peak_step);
+  WriteBytes(writer, "load", phases.load);
+  WriteBytes(writer, "save", phases.save);
+  writer.EndObject();
+}
+
+/// Counted from the model's own shapes, or from what the library keeps of a step.
+std::string_view KindOf(Term term) {
+  switch (term) {
+    case Term::kWeights:
+    case Term::kQuantization:
+    case Term::kAdapters:
+    case Term::kBuffers:
+    case Term::kGradients:
+    case Term::kOptimizerStates:
+    case Term::kOptimizerTransient:
+    case Term::kInputs:
+      return "exact";
+    default:
+      return "modelled";
+  }
+}
+
+void WriteItem(JsonWriter& writer, const LedgerItem& item) {
+  writer.BeginObject();
+  writer.Text("name", item.name);
+  writer.Text("dtype", DtypeName(item.dtype));
+  writer.Text("shape", item.shape);
+  writer.Count("count", item.count);
+  WriteBytes(writer, "bytes", item.bytes);
+  writer.EndObject();
+}
+
+void WriteTerms(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory) {
+  static const std::vector<std::string> kNone;
+  writer.Key("terms");
+  writer.BeginList();
+  for (const TermBytes& term : memory.terms) {
+    const bool of_model = term.term == Term::kWeights && reading.model != nullptr;
+    writer.BeginObject();
+    writer.Text("id", TermName(term.term));
+    WriteBytes(writer, "bytes", term.bytes);
+    writer.Text("kind", KindOf(term.term));
+    writer.Text("formula_id", term.term == Term::kWeights ? "PAR-1" : "MEM-2");
+    WriteSourceIds(writer, of_model ? reading.model->source_ids : reading.stack->source_ids);
+    writer.Key("items");
+    writer.BeginList();
+    for (const LedgerItem& item : term.items) WriteItem(writer, item);
+    writer.EndList();
+    writer.EndObject();
+  }
+  writer.EndList();
+  writer.Key("overheads");
+  writer.BeginList();
+  for (const Overhead& overhead : memory.overheads) {
+    writer.BeginObject();
+    writer.Text("id", overhead.id);
+    WriteRange(writer, "bytes", overhead.bytes);
+    writer.Text("formula_id", "MEM-3");
+    WriteSourceIds(writer, kNone);  // fitted on runs: catalog/overheads.json names them
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
+void WriteTimeline(JsonWriter& writer, const std::vector<TimelinePoint>& timeline) {
+  writer.Key("timeline");
+  writer.BeginList();
+  for (const TimelinePoint& point : timeline) {
+    writer.BeginObject();
+    writer.Text("moment", MomentName(point.moment));
+    if (point.layer < 0) {
+      writer.Null("layer");
+    } else {
+      writer.Count("layer", point.layer);
+    }
+    WriteBytes(writer, "bytes", point.bytes);
+    WriteBytes(writer, "peak_bytes", point.peak_bytes);
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
+}  // namespace
+
+void WriteBytes(JsonWriter& writer, std::string_view key, double bytes) {
+  writer.Key(key);
+  writer.Number(std::floor(bytes + 0.5));
+}
+
+void WriteMemory(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory) {
+  writer.Key("memory");
+  writer.BeginObject();
+  writer.Key("per_gpu");
+  writer.BeginObject();
+  WritePhases(writer, memory.phases);
+  writer.Text("peak_moment", MomentName(memory.peak_moment));
+  WriteRange(writer, "allocated", memory.allocated);
+  WriteRange(writer, "reserved", memory.reserved);
+  WriteRange(writer, "device", memory.device);
+  if (reading.full_detail) {
+    WriteTerms(writer, reading, memory);
+    if (reading.includes_timeline) WriteTimeline(writer, memory.timeline);
+  }
+  writer.EndObject();
+  writer.Null("host_bytes");
+  writer.Null("disk_bytes");
+  writer.EndObject();
+}
+
+}  // namespace tunefit

@@ -1,0 +1,99 @@
+#include "core/codec/report_parts.h"
+#include "core/model/parameters.h"
+
+namespace tunefit {
+namespace {
+
+void WriteGroup(JsonWriter& writer, std::string_view group, std::int64_t parameters, std::int64_t trainable) {
+  writer.BeginObject();
+  writer.Text("group", group);
+  writer.Count("parameters", parameters);
+  writer.Count("trainable_parameters", trainable);
+  writer.EndObject();
+}
+
+/// Groups of the model's own parameters, then the adapters, which the model's count leaves out. Copies that
+/// modules_to_save trains count as trainable where their original stands.
+void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCounts& counts, std::int64_t trainable) {
+  const Method& method = workload.method;
+  const bool full = method.kind == MethodKind::kFull;
+  const std::int64_t table = workload.architecture.vocab_size * workload.architecture.hidden_size;
+  const std::int64_t embedding = full ? counts.embedding : method.saves_embedding ? table : 0;
+  const std::int64_t head = full ? counts.head : method.saves_head ? table : 0;
+  writer.Key("groups");
+  writer.BeginList();
+  WriteGroup(writer, "embedding", counts.embedding, embedding);
+  WriteGroup(writer, "attention", counts.attention, full ? counts.attention : 0);
+  WriteGroup(writer, "mlp", counts.mlp, full ? counts.mlp : 0);
+  WriteGroup(writer, "norms", counts.norms, full ? counts.norms : 0);
+  WriteGroup(writer, "head", counts.head, head);
+  if (!full) WriteGroup(writer, "adapters", trainable - embedding - head, trainable - embedding - head);
+  writer.EndList();
+}
+
+std::string_view RecipeCode(const Workload& workload) {
+  if (workload.method.kind == MethodKind::kLora) {
+    if (workload.quantization.kind == QuantizationKind::kNone) return "lora";
+    return workload.quantization.kind == QuantizationKind::kInt8 ? "lora_int8" : "qlora";
+  }
+  switch (workload.precision.weights) {
+    case Dtype::kBf16:
+      return "pure_bf16";
+    case Dtype::kFp16:
+      return "pure_fp16";
+    default:
+      return workload.precision.autocast && workload.precision.compute != Dtype::kFp32 ? "autocast_fp32" : "fp32";
+  }
+}
+
+}  // namespace
+
+void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory) {
+  const Architecture& architecture = reading.workload.architecture;
+  const CatalogModel* known = reading.model;
+  const ParameterCounts counts = CountParameters(architecture);
+  const std::int64_t total = counts.total();
+  writer.Key("model");
+  writer.BeginObject();
+  writer.TextOrNull("id", known != nullptr ? std::string_view(known->id) : std::string_view());
+  writer.Text("name", known != nullptr ? std::string_view(known->name)
+                                       : reading.completed.model_name.value_or(architecture.model_type));
+  writer.Text("model_type", architecture.model_type);
+  writer.TextOrNull("family", known != nullptr ? std::string_view(known->family) : std::string_view());
+  writer.Count("layers", architecture.layers());
+  writer.Count("hidden_size", architecture.hidden_size);
+  writer.Count("vocab_size", architecture.vocab_size);
+  writer.CountOrNull("context_tokens", architecture.context_tokens);
+  writer.Count("parameters", total);
+  writer.Count("active_parameters", total);  // dense models: a token visits every parameter
+  writer.Count("trainable_parameters", memory.parameters.trainable);
+  WriteGroups(writer, reading.workload, counts, memory.parameters.trainable);
+  writer.Key("source_ids");
+  writer.BeginList();
+  if (known != nullptr) {
+    for (const std::string& id : known->source_ids) writer.Text(id);
+  }
+  writer.EndList();
+  writer.EndObject();
+}
+
+void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe) {
+  writer.Key("recipe");
+  writer.BeginObject();
+  writer.Text("code", RecipeCode(workload));
+  writer.Key("bytes_per_trainable_parameter");
+  writer.BeginObject();
+  writer.Number("weights", recipe.weights);
+  writer.Number("gradients", recipe.gradients);
+  writer.Number("optimizer_states", recipe.optimizer_states);
+  writer.Number("optimizer_transient", recipe.optimizer_transient);
+  writer.EndObject();
+  if (workload.method.kind == MethodKind::kFull) {
+    writer.Null("bytes_per_frozen_parameter");
+  } else {
+    writer.Number("bytes_per_frozen_parameter", recipe.frozen);
+  }
+  writer.EndObject();
+}
+
+}  // namespace tunefit

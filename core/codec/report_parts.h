@@ -1,0 +1,22 @@
+#pragma once
+
+#include <set>
+#include <string_view>
+
+#include "core/codec/json_writer.h"
+#include "core/codec/report.h"
+
+// The parts of a report, each appended under its key.
+
+namespace tunefit {
+
+/// Bytes are whole numbers in a report, whatever fractions the empirical part makes of them.
+void WriteBytes(JsonWriter& writer, std::string_view key, double bytes);
+void WriteIssues(JsonWriter& writer, const Issues& issues);
+/// The completed request: sent again, it gives the same figures and no assumptions.
+void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
+void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
+void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
+void WriteMemory(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
+
+}  // namespace tunefit

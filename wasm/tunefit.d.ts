@@ -1,0 +1,336 @@
+/**
+ * The JSON contract of Tunefit: one request, one report. The wasm module, the npm package, the page's link
+ * and the tests all speak it. Bytes are bytes (never GB or GiB), counts are plain integers, and a quantity that
+ * does not apply is null. Unknown keys are errors in a request.
+ */
+
+/** What went wrong or deserves attention. All of them are reported, not only the first. */
+export interface Issue {
+  /** Stable machine name, e.g. `unknown_model`; the page translates it. Description.issue_codes lists them all. */
+  code: string;
+  /** Dotted path in the request, e.g. `method.target_modules.0`; empty where the whole text is at fault. */
+  field: string;
+  severity: "error" | "warning" | "note";
+  /** English sentence, complete on its own. */
+  message: string;
+  /** The values named in the message, for translations: `{value}`, `{low}`, `{high}`, `{expected}` … */
+  values: Record<string, string | number>;
+}
+
+/** A value that the request left open, and where the value taken came from. */
+export interface Assumption {
+  /** Dotted path in the request. */
+  field: string;
+  /** The value taken, as it could have been written in the request. */
+  value: unknown;
+  /**
+   * Why: `stack_default` (the catalog's, of this stack and version), `core_default` (the stack says nothing),
+   * `model_config` (the pasted config says it), `class_default` (the config leaves it to its class), `catalog` (the newest
+   * that the catalog knows), `single_gpu`.
+   */
+  reason: "stack_default" | "core_default" | "model_config" | "class_default" | "catalog" | "single_gpu";
+}
+
+/** An estimate with the interval that should hold 90 of 100 real runs. Bytes. */
+export interface Range {
+  low: number;
+  expected: number;
+  high: number;
+}
+
+export type Dtype = "fp32" | "bf16" | "fp16" | "fp8" | "int64" | "int32" | "int8" | "uint8" | "bool" | "nf4" | "fp4";
+
+export interface Method {
+  kind: "full" | "freeze" | "lora";
+  /** freeze: number of last layers that train. */
+  trainable_layers?: number;
+  rank?: number;
+  target_modules?: "all-linear" | string[];
+  modules_to_save?: string[];
+  dropout?: number;
+  adapter_dtype?: "fp32" | "bf16" | "fp16";
+  dora?: boolean;
+}
+
+export interface Request {
+  version: 1;
+  /** Catalog id, Hugging Face id or alias (any case), or a Hugging Face config.json. */
+  model: string | { config: Record<string, unknown>; name?: string; parameters?: number };
+  task?: "sft" | "pretrain" | "seqcls" | "reward" | "dpo" | "orpo" | "kto" | "grpo" | "ppo";
+  method?: Method;
+  quantization?: null | {
+    kind: "nf4" | "fp4" | "int8" | "gptq" | "awq" | "hqq" | "fp8";
+    bits?: number;
+    group_size?: number;
+    double_quant?: boolean;
+    prepare_kbit?: "none" | "peft" | "trl";
+  };
+  precision?: {
+    weights?: "bf16" | "fp16" | "fp32" | "fp8";
+    compute?: "bf16" | "fp16" | "fp32" | "fp8";
+    autocast?: boolean;
+    master_weights?: boolean;
+  };
+  optimizer?: string;
+  optimizer_in_backward?: boolean;
+  fused_kernels?: string[];
+  batch?: {
+    per_device?: number;
+    gradient_accumulation?: number;
+    sequence_length?: number;
+    packing?: "none" | "packed" | "padding_free";
+    length_varies?: boolean;
+  };
+  gradient_checkpointing?: "none" | "full" | "selective" | "offload" | { every: number };
+  attention?: "flash_attention_2" | "flash_attention_3" | "sdpa" | "eager" | "xformers" | "flex";
+  loss?: "standard" | "chunked" | "fused_ce" | "fused_linear_ce";
+  stack?: string;
+  /** "YYYY-MM" of the libraries. */
+  stack_version?: string;
+  compile?: boolean;
+  parallel?: {
+    gpus?: number;
+    gpus_per_node?: number;
+    strategy?: "none" | "ddp" | "zero1" | "zero2" | "zero3" | "fsdp" | "fsdp2" | "device_map";
+    reshard_after_forward?: boolean;
+    reduce_dtype?: "bf16" | "fp16" | "fp32" | "fp8";
+    tensor?: number;
+    sequence_parallel?: boolean;
+    pipeline?: number;
+    interleave?: number;
+    context?: number;
+    expert?: number;
+    offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };
+  };
+  rollout?: {
+    generations?: number;
+    prompt_length?: number;
+    completion_length?: number;
+    colocated?: boolean;
+    engine?: string;
+  };
+  include?: ("limits" | "timeline" | "advice" | "scaling")[];
+  /** `summary` leaves out terms, sources and timeline. Default `full`. */
+  detail?: "full" | "summary";
+  hardware?: { gpu: string; server?: string; interconnect?: string };
+  dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
+  pricing?: {
+    currency?: "EUR" | "USD";
+    provider?: string;
+    region?: string;
+    gpu_per_hour?: number;
+    server_price?: number;
+    electricity_per_kwh?: number;
+    pue?: number;
+    lifetime_years?: number;
+    utilisation?: number;
+  };
+}
+
+/** The moments of a training step, in order. Phases, timeline, chart and tests share the names. */
+export type Moment =
+  | "load"
+  | "static"
+  | "between_steps"
+  | "forward"
+  | "loss"
+  | "backward"
+  | "optimizer"
+  | "save";
+
+/** Bytes of live tensors on the busiest GPU. */
+export interface Phases {
+  /** Weights, adapters and buffers, before the first step. */
+  static: number;
+  /** After optimizer.step() and zero_grad(), before the next forward. */
+  between_steps: number;
+  after_forward: number;
+  peak_forward: number;
+  after_backward: number;
+  peak_backward: number;
+  peak_optimizer: number;
+  /** The largest of the peaks. */
+  peak_step: number;
+  load: number;
+  save: number;
+}
+
+/** One kind of storage alive at the peak. `bytes` is for all of them together. */
+export interface TermItem {
+  /** The tensor as the library names it, layers as `*`: `model.layers.*.mlp.act_fn: input`. */
+  name: string;
+  dtype: Dtype;
+  /** Shape in words of the request: `tokens x 14336`, `batch x 32 x length x length`. */
+  shape: string;
+  /** How many such storages are alive. */
+  count: number;
+  bytes: number;
+}
+
+/** A line of the breakdown. The terms sum exactly to `phases.peak_step`. */
+export interface Term {
+  /** `weights`, `quantization`, `adapters`, `gradients`, `optimizer_states`, `optimizer_transient`, `autocast_copies`,
+   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`. */
+  id: string;
+  bytes: number;
+  kind: "exact" | "modelled" | "empirical";
+  /** Formula in METHOD.md, e.g. `MEM-4`. */
+  formula_id: string;
+  source_ids: string[];
+  /** The largest first. */
+  items: TermItem[];
+}
+
+/** A step from `allocated` to `device`: what the driver shows beyond torch's live tensors. */
+export interface Overhead {
+  /** `library_workspace`, `allocator_slack`, `cuda_context`, `paged_optimizer_states`. */
+  id: string;
+  bytes: Range;
+  formula_id: string;
+  source_ids: string[];
+}
+
+export interface TimelinePoint {
+  moment: Moment;
+  /** Index of the layer at work, or null outside the layers. */
+  layer: number | null;
+  /** Live bytes at the end and the highest within. */
+  bytes: number;
+  peak_bytes: number;
+}
+
+export interface Report {
+  version: 1;
+  status: "ok" | "invalid";
+  issues: Issue[];
+  assumptions: Assumption[];
+  /**
+   * The request with every default filled in: sending it again gives the same figures, and no assumptions but those that a
+   * pasted config leaves to its class. Null when invalid.
+   */
+  request: Request | null;
+  model: null | {
+    id: string | null;
+    name: string;
+    model_type: string;
+    family: string | null;
+    layers: number;
+    hidden_size: number;
+    vocab_size: number;
+    context_tokens: number | null;
+    parameters: number;
+    active_parameters: number;
+    trainable_parameters: number;
+    /**
+     * `embedding`, `attention`, `mlp`, `norms`, `head`: together `parameters`. Then `adapters`, which `parameters` leaves
+     * out. A trained copy (modules_to_save) counts as trainable where its original stands.
+     */
+    groups: { group: string; parameters: number; trainable_parameters: number }[];
+    source_ids: string[];
+  };
+  /** The recipe said aloud: bytes a trainable parameter costs in each role. */
+  recipe: null | {
+    /** `pure_bf16`, `pure_fp16`, `autocast_fp32`, `fp32`, `lora`, `qlora`, `lora_int8`. */
+    code: string;
+    bytes_per_trainable_parameter: {
+      weights: number;
+      gradients: number;
+      optimizer_states: number;
+      optimizer_transient: number;
+    };
+    bytes_per_frozen_parameter: number | null;
+  };
+  hardware: null | {
+    gpu: string;
+    name: string;
+    /** What nvidia-smi shows as the card's total. */
+    usable_bytes: number;
+    /** Nobody printed that total: it is the capacity times the smallest share seen on other cards. */
+    usable_is_derived: boolean;
+    source_ids: string[];
+  };
+  memory: null | {
+    per_gpu: {
+      phases: Phases;
+      /** The moment at which `peak_step` is reached. */
+      peak_moment: Moment;
+      /** torch max_memory_allocated, max_memory_reserved, and nvidia-smi. */
+      allocated: Range;
+      reserved: Range;
+      device: Range;
+      /** Left out in a summary. */
+      terms?: Term[];
+      overheads?: Overhead[];
+      /** With `include: ["timeline"]`. */
+      timeline?: TimelinePoint[];
+    };
+    host_bytes: number | null;
+    disk_bytes: number | null;
+  };
+  fit: null | {
+    usable_bytes: number;
+    verdict: "fits" | "tight" | "does_not_fit";
+    /** usable minus device.expected; negative when it does not fit. */
+    headroom_bytes: number;
+    /** With `include: ["limits"]`: the largest values whose verdict is `fits`; 0 when none is. */
+    largest_batch: number | null;
+    longest_sequence_tokens: number | null;
+  };
+  time: null;
+  cost: null;
+  advice: never[];
+  /** Every source named above. Left out in a summary. */
+  sources?: Record<string, { title: string; locator: string; read: string; grade: string }>;
+}
+
+/** What the page needs to build its choices. */
+export interface Description {
+  version: string;
+  catalog_date: string;
+  models: {
+    id: string;
+    name: string;
+    hf_id: string | null;
+    aliases: string[];
+    family: string;
+    organisation: string;
+    parameters: number;
+    context_tokens: number | null;
+    model_type: string;
+  }[];
+  gpus: {
+    id: string;
+    name: string;
+    vendor: string;
+    segment: string;
+    architecture: string;
+    usable_bytes: number;
+    memory_bytes: number;
+    release: string | null;
+  }[];
+  stacks: { id: string; name: string }[];
+  /** The choices that the core models today, per field of the request. */
+  choices: Record<string, string[]>;
+  /** `{low, high}` of every numeric field of the request. */
+  limits: Record<string, { low: number; high: number }>;
+  /** Every code that an issue may carry. */
+  issue_codes: string[];
+}
+
+/** The wasm module as Emscripten's factory resolves it: text in, text out, no handles. */
+export interface TunefitModule {
+  /** Reads the catalog. Returns `{"status", "issues"}`. Call it once before the others. */
+  init(catalog: string): string;
+  /** Request text to report text. Never throws on any text. */
+  estimate(request: string): string;
+  /** Description text. */
+  describe(): string;
+}
+
+/** The npm entry's object: the same functions over parsed values. */
+export interface Tunefit {
+  estimate(request: Request | Record<string, unknown>): Report;
+  describe(): Description;
+}
+
+export function createTunefit(): Promise<Tunefit>;
