@@ -5,7 +5,7 @@ import { LitElement, html, nothing } from "lit";
 
 import "./combobox.js";
 import { loadCore } from "./core_client.js";
-import { applies, choicesOf, fieldNamed } from "./fields.js";
+import { choicesOf, fieldNamed } from "./fields.js";
 import { decodeFragment, encodeFragment } from "./fragment.js";
 import { createWords, langs, pickLang } from "./i18n.js";
 import { tell } from "./issues.js";
@@ -174,7 +174,7 @@ export class Calculator extends LitElement {
     const { store, words, ui } = this;
     if (!store) return null;
     const { state, answer, extras, outdated, report, core } = store;
-    const told = tell(report.issues, state, words).filter(({ key }) => key === null || applies(/** @type {import("./fields.js").Field} */ (fieldNamed(key)), state));
+    const told = tell(report.issues, state, words);
     return {
       words, ui, state, answer, extras, outdated, told,
       description: core.description,

@@ -9,7 +9,7 @@
 /**
  * @typedef {"model" | "config" | "method" | "gpu" | "length" | "batch" | "checkpointing" | "accumulation" | "packing" |
  *   "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" | "precision" |
- *   "optimizer" | "attention" | "loss"} Key
+ *   "optimizer" | "attention" | "loss" | "fused" | "version"} Key
  */
 
 /**
@@ -49,6 +49,8 @@ export const fields = [
   { key: "optimizer", path: "optimizer", kind: "choice", start: "" },
   { key: "attention", path: "attention", kind: "choice", start: "" },
   { key: "loss", path: "loss", kind: "choice", start: "" },
+  { key: "fused", path: "fused_kernels", kind: "list", start: "" },
+  { key: "version", path: "stack_version", kind: "text", start: "" },
 ];
 
 /** @type {Record<string, Field>} */

@@ -15,7 +15,8 @@ export function createFormat(locale) {
   /** @param {number} value @param {Intl.NumberFormatOptions} options */
   const number = (value, options) => {
     const name = JSON.stringify(options);
-    const formatter = kept.get(name) ?? new Intl.NumberFormat(locale, options);
+    // Models are named in B, also where a billion is written bn.
+    const formatter = kept.get(name) ?? new Intl.NumberFormat(options.notation && locale === "en-GB" ? "en-US" : locale, options);
     kept.set(name, formatter);
     return formatter.format(value).replace(/^-/, "−");
   };
@@ -62,6 +63,8 @@ export function createFormat(locale) {
       const date = new Date(`${iso}T12:00:00Z`);
       return Number.isNaN(date.valueOf()) ? iso : new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(date);
     },
+    /** "a, b or c". @param {string[]} items */
+    either: (items) => new Intl.ListFormat(locale, { type: "disjunction" }).format(items),
     /** "a, b and c". @param {string[]} items */
     list: (items) => new Intl.ListFormat(locale, { type: "conjunction" }).format(items),
   };

@@ -10,8 +10,11 @@ import { choicesOf, fieldNamed, fields, numberOrText, startState } from "./field
 /** Longest link read: browsers differ, and a pasted config is a few kB. */
 const lengthLimit = 64 * 1024;
 
+/** Half a surrogate pair cannot be encoded. @param {string} text */
+const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
+
 /** Percent-encoding that leaves a model's name readable. @param {string} text */
-const encode = (text) => encodeURIComponent(text).replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%3A/g, ":");
+const encode = (text) => encodeURIComponent(wellFormed(text)).replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%3A/g, ":");
 
 /**
  * @param {State} state
@@ -32,7 +35,7 @@ export function encodeFragment(state, { lang, withConfig = false } = {}) {
 /** @param {string} text */
 function decode(text) {
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    return wellFormed(decodeURIComponent(text.replaceAll("+", " ")));
   } catch {
     return null;
   }
@@ -57,6 +60,7 @@ function valid(key, value, description) {
     return typeof number === "number" && number >= low && number <= high && (field.kind === "decimal" || Number.isInteger(number));
   }
   if (key === "gpu") return description.gpus.some(({ id }) => id === value);
+  if (key === "version") return /^\d{4}-\d{2}$/.test(value);
   if (key === "model") return value.length <= 200;
   return /^[\w.,\s-]{0,500}$/.test(value);
 }

@@ -1,6 +1,6 @@
 // The core's issues in the reader's language, at the field they name.
 
-import { keyOfPath } from "./fields.js";
+import { applies, fieldNamed, keyOfPath } from "./fields.js";
 
 /** @typedef {import("./contract.d.ts").Issue} Issue */
 /** @typedef {import("./contract.d.ts").State} State */
@@ -33,6 +33,7 @@ export function sentence(issue, words, { label, typed }) {
   const values = { field: label };
   if (typed !== undefined && typed !== "") values.value = typed;
   for (const [name, value] of Object.entries(issue.values ?? {})) values[name] = shown(value, words);
+  if (values.known) values.known = words.format.either(values.known.split(/, | or /));
   if (values.expected) values.expected = words.maybe(`expected.${values.expected.replaceAll(" ", "_")}`, values.expected);
   const variants = words.variants(prefix).filter(({ needs }) => needs.every((name) => Object.hasOwn(values, name)));
   const best = variants.sort((a, b) => b.needs.length - a.needs.length)[0];
@@ -46,7 +47,9 @@ export function sentence(issue, words, { label, typed }) {
 export function tell(issues, state, words) {
   const pasted = state.config.trim() !== "";
   return issues.map((issue) => {
-    const key = keyOfPath(issue.field, pasted);
+    const named = keyOfPath(issue.field, pasted);
+    const shows = named === null || applies(/** @type {import("./fields.js").Field} */ (fieldNamed(named)), state);
+    const key = shows ? named : "method";
     const typed = key && key !== "config" && key !== "targets" ? state[key] : undefined;
     const text = sentence(issue, words, { label: labelOf(issue.field, words, pasted), typed });
     return { key, severity: issue.severity, code: issue.code, text };

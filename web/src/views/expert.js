@@ -5,7 +5,7 @@ import { live } from "lit/directives/live.js";
 
 import { at } from "../fields.js";
 import { changed } from "../store.js";
-import { choiceField, defaultOption, describedBy, field, isInvalid, numberField, select } from "./field.js";
+import { choiceField, defaultOption, describedBy, field, isInvalid, entryField, select } from "./field.js";
 import { idOf, onToggle } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -52,19 +52,30 @@ function targets(view) {
   );
 }
 
-/** @param {View} view */
-function save(view) {
+/** A list with a few common values. @param {View} view @param {"save" | "fused"} key @param {[string, string][]} options */
+function presets(view, key, options) {
   const { words, state } = view;
-  /** @type {[string, string][]} */
-  const options = [
-    ["", words.t("save.none")],
-    ["lm_head", words.t("save.head")],
-    ["embed_tokens", words.t("save.embed")],
-    ["embed_tokens,lm_head", words.t("save.both")],
-  ];
-  if (!options.some(([value]) => value === state.save)) options.push([state.save, words.t("save.own", { value: state.save })]);
-  return field(view, "save", select(view, "save", options, state.save, (value) => view.set({ save: value })));
+  const known = options.some(([value]) => value === state[key]);
+  const all = known ? options : [...options, /** @type {[string, string]} */ ([state[key], words.t("save.own", { value: state[key] })])];
+  return field(view, key, select(view, key, all, state[key], (value) => view.set({ [key]: value })));
 }
+
+/** @param {View} view */
+const save = (view) =>
+  presets(view, "save", [
+    ["", view.words.t("save.none")],
+    ["lm_head", view.words.t("save.head")],
+    ["embed_tokens", view.words.t("save.embed")],
+    ["embed_tokens,lm_head", view.words.t("save.both")],
+  ]);
+
+/** @param {View} view */
+const fused = (view) =>
+  presets(view, "fused", [
+    ["", view.words.t("fused.none")],
+    ["rms_norm,rope,swiglu", view.words.t("fused.liger")],
+    ["rms_norm,rope,swiglu,lora", view.words.t("fused.all")],
+  ]);
 
 /** @param {string} legend @param {unknown[]} controls */
 const group = (legend, controls) => html`<fieldset class="group">
@@ -80,20 +91,20 @@ export function expert(view) {
   return html`<details class="expert" id=${idOf("expert")} ?open=${ui.expert || faulty} @toggle=${onToggle((expert) => view.show({ expert }))}>
     <summary>${words.t("ask.expert")} ${set.length ? html`<span class="count">${set.length}</span>` : nothing}</summary>
     <p class="hint">${words.t("ask.expert.note")}</p>
-    ${group(words.t("ask.group.batch"), [numberField(view, "accumulation"), choiceField(view, "packing"), choiceField(view, "varies")])}
+    ${group(words.t("ask.group.batch"), [entryField(view, "accumulation"), choiceField(view, "packing"), choiceField(view, "varies")])}
     ${state.method === "full"
       ? nothing
       : group(words.t("ask.group.adapter"), [
-          numberField(view, "rank", [8, 16, 32, 64]),
+          entryField(view, "rank", [8, 16, 32, 64]),
           targets(view),
           save(view),
-          numberField(view, "dropout"),
+          entryField(view, "dropout"),
           choiceField(view, "adapter"),
         ])}
     ${state.method === "qlora"
       ? group(words.t("ask.group.quantization"), [choiceField(view, "quant"), choiceField(view, "double"), choiceField(view, "prepare")])
       : nothing}
     ${group(words.t("ask.group.numbers"), [choiceField(view, "precision"), choiceField(view, "optimizer")])}
-    ${group(words.t("ask.group.kernels"), [choiceField(view, "attention"), choiceField(view, "loss")])}
+    ${group(words.t("ask.group.kernels"), [choiceField(view, "attention"), choiceField(view, "loss"), fused(view), entryField(view, "version")])}
   </details>`;
 }

@@ -90,8 +90,8 @@ export function defaultText(view, key) {
   return value === undefined ? "" : valueText(view, key, value);
 }
 
-/** A field for a number, its unit in the box and common values below. @param {View} view @param {Key} key @param {number[]} [common] */
-export function numberField(view, key, common = []) {
+/** A field to type in, its unit in the box and common values below. @param {View} view @param {Key} key @param {number[]} [common] */
+export function entryField(view, key, common = []) {
   const { words, state } = view;
   const unit = words.t(/** @type {import("../i18n.js").TextKey} */ (`unit.${key}`));
   const label = words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`));
@@ -102,7 +102,7 @@ export function numberField(view, key, common = []) {
         <input
           id=${idOf(key)}
           type="text"
-          inputmode=${fieldNamed(key)?.kind === "decimal" ? "decimal" : "numeric"}
+          inputmode=${{ integer: "numeric", decimal: "decimal" }[/** @type {string} */ (fieldNamed(key)?.kind)] ?? "text"}
           autocomplete="off"
           .value=${live(state[key])}
           placeholder=${defaultText(view, key) || nothing}

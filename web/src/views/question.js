@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
 import { changed } from "../store.js";
-import { belowControl, describedBy, explainButton, field, isInvalid, numberField } from "./field.js";
+import { belowControl, describedBy, explainButton, field, isInvalid, entryField } from "./field.js";
 import { expert } from "./expert.js";
 import { idOf, onToggle } from "./view.js";
 
@@ -145,7 +145,7 @@ export function question(view) {
       ${changed(state).length ? html`<button type="button" class="quiet" @click=${view.reset}>${words.t("ask.reset")}</button>` : nothing}
     </div>
     ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}
-    ${numberField(view, "length", [512, 2048, 8192])} ${numberField(view, "batch", [1, 2, 4, 8])}
+    ${entryField(view, "length", [512, 2048, 8192])} ${entryField(view, "batch", [1, 2, 4, 8])}
     ${checkpointing(view)} ${expert(view)}
   </form>`;
 }

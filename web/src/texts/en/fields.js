@@ -64,6 +64,15 @@ export const fieldTexts = {
   "field.loss": "Loss",
   "help.loss": "How the error over the vocabulary is computed. With a large vocabulary this is often the fullest moment of the step; fused versions avoid it.",
 
+  "field.fused": "Fused kernels",
+  "help.fused": "Operations run as one, so that less has to be kept: Liger fuses norms, positions and activations; Unsloth fuses the adapters too.",
+  "fused.none": "None",
+  "fused.liger": "Norms, rotary, SwiGLU (Liger)",
+  "fused.all": "The same and LoRA (Unsloth, foak)",
+  "field.version": "Version of the libraries",
+  "unit.version": "year-month",
+  "help.version": "When the libraries are from, as 2025-06. Newer versions keep less in places.",
+
   "choice.checkpointing.none": "Off",
   "choice.checkpointing.full": "On",
   "choice.checkpointing.selective": "Selective",
@@ -104,10 +113,8 @@ export const fieldTexts = {
 
   "path.task": "Task",
   "path.stack": "Training stack",
-  "path.stack_version": "Version of the stack",
   "path.compile": "torch.compile",
   "path.optimizer_in_backward": "Optimizer step inside backward",
-  "path.fused_kernels": "Fused kernels",
   "path.method.dora": "DoRA",
   "path.quantization": "Quantization",
   "path.precision.weights": "Precision of the weights",
@@ -120,6 +127,8 @@ export const fieldTexts = {
   "value.none": "none",
   "value.empty": "none",
 
+  "reason.core_default": "the calculator’s default",
+  "reason.class_default": "the model class’s default",
   "reason.stack_default": "the training stack’s default",
   "reason.model_config": "the model’s config",
   "reason.single_gpu": "one GPU",

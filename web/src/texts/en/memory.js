@@ -109,9 +109,10 @@ export const memory = {
 
   "recipe.pure_bf16": "Pure bf16.",
   "recipe.autocast_fp32": "fp32 weights under autocast, what many call “mixed precision”.",
-  "recipe.autocast_bf16": "bf16 weights under autocast.",
   "recipe.fp32": "Everything in fp32.",
   "recipe.lora": "LoRA over a frozen model.",
+  "recipe.pure_fp16": "Pure fp16.",
+  "recipe.lora_int8": "LoRA over a frozen model in INT8.",
   "recipe.qlora": "QLoRA over a compressed, frozen model.",
   "recipe.trained": "Each trained parameter takes {weights} bytes for itself, {gradients} for its gradient and {states} for the optimizer.",
   "recipe.transient": "While the optimizer works, {transient} more.",

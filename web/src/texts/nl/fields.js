@@ -64,6 +64,15 @@ export const fieldTexts = {
   "field.loss": "Loss",
   "help.loss": "Hoe de fout over de woordenschat wordt berekend. Bij een grote woordenschat is dit vaak het volste moment van de stap; de gefuseerde versies voorkomen dat.",
 
+  "field.fused": "Gefuseerde kernels",
+  "help.fused": "Bewerkingen die in één keer lopen, zodat er minder bewaard hoeft te blijven: Liger fuseert normen, posities en activaties; Unsloth ook de adapters.",
+  "fused.none": "Geen",
+  "fused.liger": "Normen, rotary, SwiGLU (Liger)",
+  "fused.all": "Idem, en LoRA (Unsloth, foak)",
+  "field.version": "Versie van de software",
+  "unit.version": "jaar-maand",
+  "help.version": "Uit welke maand de software is, zoals 2025-06. Nieuwere versies bewaren hier en daar minder.",
+
   "choice.checkpointing.none": "Uit",
   "choice.checkpointing.full": "Aan",
   "choice.checkpointing.selective": "Selectief",
@@ -104,10 +113,8 @@ export const fieldTexts = {
 
   "path.task": "Taak",
   "path.stack": "Trainingssoftware",
-  "path.stack_version": "Versie van de software",
   "path.compile": "torch.compile",
   "path.optimizer_in_backward": "Optimizerstap tijdens backward",
-  "path.fused_kernels": "Gefuseerde kernels",
   "path.method.dora": "DoRA",
   "path.quantization": "Kwantisatie",
   "path.precision.weights": "Precisie van de gewichten",
@@ -120,6 +127,8 @@ export const fieldTexts = {
   "value.none": "geen",
   "value.empty": "geen",
 
+  "reason.core_default": "standaard van de rekenhulp",
+  "reason.class_default": "standaard van de modelklasse",
   "reason.stack_default": "standaard van de trainingssoftware",
   "reason.model_config": "de config van het model",
   "reason.single_gpu": "één GPU",

@@ -109,9 +109,10 @@ export const memory = {
 
   "recipe.pure_bf16": "Zuiver bf16.",
   "recipe.autocast_fp32": "fp32-gewichten onder autocast, wat vaak ‘mixed precision’ heet.",
-  "recipe.autocast_bf16": "bf16-gewichten onder autocast.",
   "recipe.fp32": "Alles in fp32.",
   "recipe.lora": "LoRA bovenop een bevroren model.",
+  "recipe.pure_fp16": "Zuiver fp16.",
+  "recipe.lora_int8": "LoRA bovenop een bevroren model in INT8.",
   "recipe.qlora": "QLoRA bovenop een samengeperst, bevroren model.",
   "recipe.trained": "Elke getrainde parameter kost {weights} bytes voor zichzelf, {gradients} voor zijn gradiënt en {states} voor de optimizer.",
   "recipe.transient": "Terwijl de optimizer werkt komt daar {transient} bij.",

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fields, startState } from "../../web/src/fields.js";
+import { decodeFragment, encodeFragment } from "../../web/src/fragment.js";
+import { description } from "./support.mjs";
+
+const state = (patch = {}) => ({ ...startState(), ...patch });
+
+test("the start needs no link", () => assert.equal(encodeFragment(startState()), ""));
+
+test("a link is readable and holds only what differs", () => {
+  const link = encodeFragment(state({ model: "Qwen/Qwen3-8B", method: "lora", targets: "q_proj,v_proj" }), { lang: "nl" });
+  assert.equal(link, "v=1&model=Qwen/Qwen3-8B&method=lora&targets=q_proj,v_proj&lang=nl");
+});
+
+test("decode(encode(state)) is the state", () => {
+  const states = [
+    state(), state({ length: "16384", batch: "4", checkpointing: "none" }), state({ method: "full", optimizer: "adamw_torch", precision: "fp32" }),
+    state({ targets: "all-linear", save: "embed_tokens,lm_head", rank: "64", dropout: "0.05", quant: "int8", double: "true", varies: "false" }),
+    state({ model: "a name & 100% = odd/#?+é", fused: "rope,lora", version: "2025-06" }),
+  ];
+  for (const wanted of states) {
+    const { state: found, dropped } = decodeFragment(`#${encodeFragment(wanted)}`, description);
+    assert.deepEqual(found, wanted);
+    assert.deepEqual(dropped, []);
+  }
+});
+
+test("a pasted config goes into the link only when asked for", () => {
+  const pasted = state({ config: '{"model_type": "llama", "hidden_size": 64}' });
+  assert.equal(encodeFragment(pasted), "");
+  assert.deepEqual(decodeFragment(encodeFragment(pasted, { withConfig: true }), description).state, pasted);
+});
+
+test("what cannot be is left out and reported", () => {
+  const rows = [
+    ["colour=red", "colour", "unknown"], ["__proto__=1", "__proto__", "unknown"], ["constructor=1", "constructor", "unknown"], ["v=2", "v", "unknown"],
+    ["method=magic", "method", "invalid"], ["method=", "method", "invalid"], ["gpu=abacus", "gpu", "invalid"], ["batch=0", "batch", "invalid"],
+    ["batch=1.5", "batch", "invalid"], ["batch=many", "batch", "invalid"], ["length=99999999999", "length", "invalid"],
+    ["targets=<script>", "targets", "invalid"], ["config={", "config", "invalid"], ["optimizer=sgd", "optimizer", "invalid"],
+    ["model=%E0%A4%A", "model", "invalid"], ["version=soon", "version", "invalid"], ["rank", "rank", "invalid"],
+  ];
+  for (const [part, key, reason] of rows) {
+    const { state: found, dropped } = decodeFragment(`v=1&${part}&length=512`, description);
+    assert.deepEqual(dropped.filter((left) => left.key === key).map((left) => left.reason), [reason], part);
+    assert.deepEqual(found, state({ length: part.startsWith("length") ? "512" : "512" }), part);
+  }
+});
+
+test("an endless link is not read", () => {
+  const { dropped } = decodeFragment(`v=1&model=${"x".repeat(100_000)}`, description);
+  assert.equal(dropped[0].reason, "invalid");
+});
+
+test("any text gives a state", () => {
+  let seed = 20261130;
+  const random = (below) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) % below;
+  const letters = [..."v=1&#%+<>\"'{}[]/\\ ,.é\u0000\ud800", ...fields.map(({ key }) => `&${key}=`)];
+  for (let i = 0; i < 3000; ++i) {
+    const text = Array.from({ length: random(30) }, () => letters[random(letters.length)]).join("");
+    const { state: found } = decodeFragment(text, description);
+    assert.deepEqual(Object.keys(found), Object.keys(startState()), text);
+    assert.deepEqual(decodeFragment(encodeFragment(found, { withConfig: true }), description).state, found, text);
+  }
+});

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { startState } from "../../web/src/fields.js";
+import { createWords } from "../../web/src/i18n.js";
+import { tell } from "../../web/src/issues.js";
+
+const en = createWords("en");
+const nl = createWords("nl");
+const state = (patch = {}) => ({ ...startState(), ...patch });
+const issue = (code, field, values = {}) => ({ code, field, severity: "error", message: "The core's own sentence.", values });
+const told = (words, one, patch) => tell([one], state(patch), words)[0];
+
+test("a limit is said with both ends, in the language's numbers", () => {
+  const one = issue("out_of_range", "batch.sequence_length", { value: "99999999", low: "1", high: "16777216" });
+  assert.deepEqual(told(en, one), {
+    key: "length", severity: "error", code: "out_of_range", text: "Sequence length can be 1 to 16,777,216; 99,999,999 is outside that.",
+  });
+  assert.equal(told(nl, one).text, "Sequentielengte mag 1 tot 16.777.216 zijn; 99.999.999 valt daarbuiten.");
+});
+
+test("the fullest text that the values can fill is taken", () => {
+  assert.equal(told(en, issue("out_of_range", "model.config.hidden_size", { value: "0", low: "1" }), { config: "{}" }).text,
+    "hidden_size must be at least 1; 0 is too little.");
+  assert.equal(told(en, issue("unknown_model", "model", { value: "lama" })).text.includes("Did you mean"), false);
+  assert.equal(told(en, issue("unknown_model", "model", { value: "lama", nearest: "llama" })).text.includes("Did you mean llama?"), true);
+});
+
+test("what was typed is quoted where the core names only its type", () => {
+  const one = issue("wrong_type", "batch.per_device", { expected: "a whole number", found: "a text" });
+  assert.equal(told(nl, one, { batch: "twee" }).text, "Bij Batch per GPU hoort een heel getal; ‘twee’ is iets anders.");
+});
+
+test("choices are listed as the language lists them", () => {
+  const one = issue("unknown_target_module", "method.target_modules.0", { value: "q", known: "q_proj, k_proj or v_proj" });
+  assert.match(told(nl, one).text, /q_proj, k_proj of v_proj/);
+});
+
+test("a fault of a pasted config is shown at the box it was pasted in", () => {
+  assert.equal(told(en, issue("missing_field", "model.config.vocab_size"), { config: "{}" }).key, "config");
+  assert.equal(told(en, issue("missing_field", "model.config.vocab_size"), { config: "{}" }).text, "vocab_size is missing.");
+});
+
+test("a fault of a field that is not shown goes to the method", () => {
+  assert.equal(told(en, issue("quantized_full_training", "quantization"), { method: "full" }).key, "method");
+});
+
+test("an unknown code falls back on the core's sentence", () => {
+  assert.equal(told(nl, issue("never_heard_of", "batch.per_device")).text, "The core's own sentence.");
+});

@@ -1,0 +1,23 @@
+/** A description as small as the page's pure functions need. */
+export const description = {
+  version: "0.1.0",
+  catalog_date: "2026-11-30",
+  models: [],
+  gpus: [{ id: "rtx-4090" }, { id: "h100-sxm" }],
+  stacks: [],
+  choices: {
+    gradient_checkpointing: ["none", "full"],
+    optimizer: ["adamw_torch", "adamw_torch_fused"],
+    attention: ["sdpa", "eager"],
+    loss: ["standard", "fused_ce"],
+    "batch.packing": ["none", "packed"],
+    "quantization.kind": ["nf4", "int8"],
+    "quantization.prepare_kbit": ["none", "peft"],
+  },
+  limits: {
+    "batch.per_device": { low: 1, high: 65536 },
+    "batch.sequence_length": { low: 1, high: 16777216 },
+    "method.rank": { low: 1, high: 4096 },
+    "method.dropout": { low: 0, high: 1 },
+  },
+};
