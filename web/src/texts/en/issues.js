@@ -6,7 +6,7 @@ export const issues = {
   "issue.out_of_range": "{field} is out of range.",
   "issue.out_of_range.low": "{field} must be at least {low}; {value} is too little.",
   "issue.out_of_range.both": "{field} can be {low} to {high}; {value} is outside that.",
-  "issue.not_whole": "{field} must be a whole number, not {value}.",
+  "issue.malformed": "{field} has another form than “{value}”.",
   "issue.not_even": "{field} must be even for this kind of model, not {value}.",
   "issue.wrong_type": "{field} takes {expected}.",
   "issue.wrong_type.value": "{field} takes {expected}; “{value}” is something else.",

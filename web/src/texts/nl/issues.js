@@ -3,7 +3,7 @@ export const issues = {
   "issue.out_of_range": "{field} valt buiten de grenzen.",
   "issue.out_of_range.low": "{field} moet ten minste {low} zijn; {value} is te weinig.",
   "issue.out_of_range.both": "{field} mag {low} tot {high} zijn; {value} valt daarbuiten.",
-  "issue.not_whole": "{field} moet een heel getal zijn, niet {value}.",
+  "issue.malformed": "{field} heeft een andere vorm dan ‘{value}’.",
   "issue.not_even": "{field} moet bij dit soort model even zijn, niet {value}.",
   "issue.wrong_type": "Bij {field} hoort {expected}.",
   "issue.wrong_type.value": "Bij {field} hoort {expected}; ‘{value}’ is iets anders.",
