@@ -32,6 +32,14 @@ Range ReadRange(const ObjectReader& object, std::string_view key, double high) {
   return range;
 }
 
+Overheads::Slack ReadSlack(const ObjectReader& object, std::string_view key) {
+  static constexpr Known kKnown = {"of_moving", "of_loss"};
+  object.Require(key);
+  const ObjectReader reader(object, key);
+  reader.RefuseUnknown(kKnown);
+  return {ReadRange(reader, "of_moving", 10), ReadRange(reader, "of_loss", 10)};
+}
+
 /// Every constant names the runs that it was fitted on.
 void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> constants) {
   overheads.Require("runs");
@@ -48,12 +56,12 @@ void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> 
 
 void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
   static constexpr Known kConstants = {"library_workspace_bytes", "allocated_low_fraction", "allocated_high_fraction",
-                                       "slack_fraction_fixed",    "slack_fraction_varied",  "contexts"};
+                                       "slack_fixed",             "slack_varied",           "contexts"};
   static constexpr Known kKnown = {"library_workspace_bytes",
                                    "allocated_low_fraction",
                                    "allocated_high_fraction",
-                                   "slack_fraction_fixed",
-                                   "slack_fraction_varied",
+                                   "slack_fixed",
+                                   "slack_varied",
                                    "contexts",
                                    "runs"};
   static constexpr Known kContextKnown = {"architecture", "bytes"};
@@ -64,8 +72,8 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
   overheads.library_workspace_bytes = ReadNumber(object, "library_workspace_bytes", kMostBytes);
   overheads.allocated_low_fraction = ReadNumber(object, "allocated_low_fraction", 1);
   overheads.allocated_high_fraction = ReadNumber(object, "allocated_high_fraction", 10);
-  overheads.slack_fraction_fixed = ReadRange(object, "slack_fraction_fixed", 10);
-  overheads.slack_fraction_varied = ReadRange(object, "slack_fraction_varied", 10);
+  overheads.slack_fixed = ReadSlack(object, "slack_fixed");
+  overheads.slack_varied = ReadSlack(object, "slack_varied");
   object.Require("contexts");
   bool has_any = false;
   ForEachRow(object, "contexts", [&](const ObjectReader& row) {

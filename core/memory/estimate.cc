@@ -60,11 +60,10 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   const double workspace = overheads.library_workspace_bytes;
   const Range library{workspace - overheads.allocated_low_fraction * live, workspace,
                       workspace + overheads.allocated_high_fraction * live};
-  const Range& slack = workload.batch.length_varies && workload.batch.packing == Packing::kNone
-                           ? overheads.slack_fraction_varied
-                           : overheads.slack_fraction_fixed;
+  const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
+  const Overheads::Slack& slack = varied ? overheads.slack_varied : overheads.slack_fixed;
   estimate.overheads = {{"library_workspace", library},
-                        {"allocator_slack", slack * moving},
+                        {"allocator_slack", slack.of_moving * moving + slack.of_loss * estimate.loss_bytes},
                         {"cuda_context", ContextOf(overheads, gpu != nullptr ? gpu->architecture : "")}};
   // Managed memory moves to the card where there is room.
   if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", {0, paged_bytes, paged_bytes}});
@@ -143,6 +142,15 @@ RecipeBytes RecipeOf(const Workload& workload) {
   return recipe;
 }
 
+double LossBytes(const Step& step, const Replay& replay) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < step.sections.size(); ++i) {
+    const SectionBytes& section = replay.sections[i];
+    if (step.sections[i].moment == Moment::kLoss) bytes = std::max(bytes, section.peak - section.before);
+  }
+  return bytes;
+}
+
 Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) {
   if (phases.peak_step == phases.peak_optimizer) return Moment::kOptimizer;
   if (phases.peak_step == phases.peak_backward) return Moment::kBackward;
@@ -159,6 +167,7 @@ MemoryEstimate EstimateStep(const Step& step, const Workload& workload, const Ba
   estimate.phases.load = replay.weights + LoadTransient(step, workload, axes);
   estimate.phases.save = estimate.phases.between_steps;
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
+  estimate.loss_bytes = LossBytes(step, replay);
   AddOverheads(estimate, workload, gpu, overheads, PagedBytes(step, axes));
   estimate.parameters = CountTrained(step);
   estimate.recipe = RecipeOf(workload);

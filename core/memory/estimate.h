@@ -66,6 +66,7 @@ struct RecipeBytes {
 struct MemoryEstimate {
   Phases phases;
   Moment peak_moment = Moment::kBackward;
+  double loss_bytes = 0;  ///< what the loss adds to the forward pass at its highest: logits and what becomes of them
   Range allocated, reserved, device;
   std::vector<Overhead> overheads;
   std::vector<TermBytes> terms;         ///< sums exactly to phases.peak_step; empty in a summary

@@ -24,9 +24,15 @@ struct Overheads {
   /// allocated = live peak + workspace_bytes of the math libraries; its range is a fraction either way.
   double library_workspace_bytes = 0;
   double allocated_low_fraction = 0, allocated_high_fraction = 0;
-  /// reserved = allocated + a fraction of what comes and goes within a step (peak minus between_steps).
-  Range slack_fraction_fixed;   ///< lengths all equal
-  Range slack_fraction_varied;  ///< lengths vary from batch to batch
+  /// reserved = allocated + what the caching allocator keeps beside it: a share of all that comes and goes within a step
+  /// (peak minus between_steps), and a share of what the loss adds on top of the forward pass: its blocks are too large
+  /// for the holes the layers leave, and the layers break them up.
+  struct Slack {
+    Range of_moving;
+    Range of_loss;
+  };
+  Slack slack_fixed;   ///< lengths all equal
+  Slack slack_varied;  ///< lengths vary from batch to batch
   /// The driver's context and kernels on the card, outside torch's counters.
   struct Context {
     std::string architecture;  ///< of the GPU; empty for any

@@ -15,12 +15,12 @@ struct Row {
   bool modelled = false;
   std::string refusal;  ///< the first issue, where it is not modelled
   bool out_of_memory = false;
+  bool varied = false;  ///< lengths vary from batch to batch
   double measured_bytes = 0;
   double usable_bytes = 0;
   std::map<std::string, double> phases;  ///< measured live bytes by phase
   double parameters = 0, trainable_parameters = 0;
   std::int64_t counted_parameters = 0;
-  std::vector<std::string> fields;  ///< what distinguishes the run: "checkpointing=full", for listing
   MemoryEstimate estimate;
 };
 

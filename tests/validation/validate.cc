@@ -1,7 +1,7 @@
-// validate [--check] [--rows N]
+// validate [--check] [--rows N] [--dump]
 // Compares the estimate with PyTorch's own bookkeeping (rows/oracle.jsonl) and with published runs
 // (rows/measured.jsonl): errors by phase, method, statistic and source, and the worst rows. With --check it fails where
-// an error is beyond thresholds.json.
+// an error is beyond thresholds.json; with --dump it only prints what fit_overheads.py fits on, a JSON row a line.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -157,11 +157,31 @@ void ValidateMeasured(const std::vector<Row>& rows, Report& report, int worst_co
   PrintWorst(std::move(worst), worst_count);
 }
 
+/// Live bytes of every modelled run beside what was measured, for the fitting script.
+void Dump(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    if (!row.modelled || row.measured_bytes <= 0 || row.out_of_memory || row.quality == "C") continue;
+    const MemoryEstimate& estimate = row.estimate;
+    const Json json = {{"id", row.id},
+                       {"source", row.source},
+                       {"statistic", row.statistic},
+                       {"varied", row.varied},
+                       {"measured_bytes", row.measured_bytes},
+                       {"usable_bytes", row.usable_bytes},
+                       {"between_steps_bytes", estimate.phases.between_steps},
+                       {"peak_step_bytes", estimate.phases.peak_step},
+                       {"loss_bytes", estimate.loss_bytes}};
+    std::printf("%s\n", json.dump().c_str());
+  }
+}
+
 int Main(int count, char** arguments) {
   bool check = false;
+  bool dump = false;
   int worst_count = 25;
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--check") == 0) check = true;
+    if (std::strcmp(arguments[i], "--dump") == 0) dump = true;
     if (std::strcmp(arguments[i], "--rows") == 0 && i + 1 < count) worst_count = std::atoi(arguments[++i]);
   }
   Issues issues;
@@ -169,9 +189,14 @@ int Main(int count, char** arguments) {
   for (const Issue& issue : issues) std::printf("catalog: %s %s\n", issue.field.c_str(), issue.message.c_str());
   if (HasError(issues)) return 1;
   const std::string folder = TUNEFIT_VALIDATION_DIR;
+  const std::vector<Row> measured = ReadRows(folder + "/rows/measured.jsonl", catalog);
+  if (dump) {
+    Dump(measured);
+    return 0;
+  }
   Report report(Json::parse(test::ReadFile(folder + "/thresholds.json"), nullptr, false));
   ValidateOracle(ReadRows(folder + "/rows/oracle.jsonl", catalog), report, worst_count);
-  ValidateMeasured(ReadRows(folder + "/rows/measured.jsonl", catalog), report, worst_count);
+  ValidateMeasured(measured, report, worst_count);
   const int failures = report.Finish();
   return check && failures > 0 ? 1 : 0;
 }
