@@ -60,8 +60,7 @@ void Tracer::FreeNode(Node& node) {
 }
 
 void Tracer::RunNode(std::int32_t index) {
-  Node node = nodes_[static_cast<std::size_t>(index)];
-  nodes_[static_cast<std::size_t>(index)].gradients.fill(kNoStorage);
+  Node& node = nodes_[static_cast<std::size_t>(index)];
   const bool reached = node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage ||
                        node.gradients[2] != kNoStorage;
   if (!reached) return;
@@ -170,12 +169,10 @@ void Tracer::RunNode(std::int32_t index) {
       }
       break;
     case OpKind::kCheckpoint:
-      nodes_[static_cast<std::size_t>(index)] = node;
       RunCheckpoint(index);
       return;
     case OpKind::kLeaf:
-      nodes_[static_cast<std::size_t>(index)].gradients = node.gradients;  // a leaf keeps what it was given
-      return;
+      return;  // a leaf keeps what it was given
   }
   DepositResults(node, results);
 }

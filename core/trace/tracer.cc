@@ -1,6 +1,22 @@
 #include "core/trace/tracer.h"
 
 namespace tunefit {
+namespace {
+
+/// Room for the step of a usual model, so that tracing it allocates once.
+constexpr std::size_t kUsualStorages = 1024;
+constexpr std::size_t kUsualEvents = 2048;
+constexpr std::size_t kUsualNodes = 512;
+
+}  // namespace
+
+Tracer::Tracer(std::optional<Dtype> autocast, bool accumulates) : autocast_(autocast) {
+  step_.gradients_alive = accumulates;
+  step_.storages.reserve(kUsualStorages);
+  step_.events.reserve(kUsualEvents);
+  references_.reserve(kUsualStorages);
+  nodes_.reserve(kUsualNodes);
+}
 
 // --- storages and references -------------------------------------------------------------------------------------
 

@@ -74,9 +74,7 @@ enum class OpKind : std::uint8_t {
 class Tracer {
  public:
   /// `accumulates`: gradients of an earlier micro-batch exist, new ones are added to them in place.
-  Tracer(std::optional<Dtype> autocast, bool accumulates) : autocast_(autocast) {
-    step_.gradients_alive = accumulates;
-  }
+  Tracer(std::optional<Dtype> autocast, bool accumulates);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 

@@ -18,17 +18,18 @@ struct Stretch {
   std::int64_t repeats = 1;
 };
 
-/// Splits a run into its first period, its middle and its last: the ends meet other parts of the model.
+/// Splits a run into its first period and the rest: the first meets another part of the model (its input may need no
+/// gradient, and is held by the model), all others meet their equals.
 std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Architecture& architecture, Unrolling unrolling) {
   std::vector<Stretch> stretches;
   std::int64_t first_layer = 0;
   for (const LayerRun& run : architecture.runs) {
     const auto period = static_cast<std::int64_t>(run.period.size());
-    const bool folded = unrolling == Unrolling::kEnds && run.repeats > 3;
-    const std::int64_t traced = folded ? 3 : run.repeats;
+    const bool folded = unrolling == Unrolling::kFolded && run.repeats > 2;
+    const std::int64_t traced = folded ? 2 : run.repeats;
     for (std::int64_t i = 0; i < traced; ++i) {
       Stretch stretch;
-      stretch.repeats = folded && i == 1 ? run.repeats - 2 : 1;
+      stretch.repeats = folded && i == 1 ? run.repeats - 1 : 1;
       stretch.first_layer = first_layer;
       const Place place{stretch.repeats, true};
       for (const Block& block : run.period) {

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <cstdint>
+
 #include "core/model/workload.h"
 #include "core/trace/step.h"
 
 namespace tunefit {
 
-/// Layers traced at each end of a run before the rest is taken as equal; tests trace all of them instead.
-enum class Unrolling { kEnds, kAll };
+/// kFolded traces the first period of a run and one more that stands for all others; kAll traces every layer, which a
+/// test compares it with.
+enum class Unrolling : std::uint8_t { kFolded, kAll };
 
 /// Traces one training step of a valid workload: model, loss, backward, optimizer. Sizes stay symbolic in batch and
 /// length, so one step serves every batch.
-Step TraceTrainingStep(const Workload& workload, Unrolling unrolling = Unrolling::kEnds);
+Step TraceTrainingStep(const Workload& workload, Unrolling unrolling = Unrolling::kFolded);
 
 }  // namespace tunefit
