@@ -70,10 +70,8 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   const JsonValue tree = ParseJson(text, kFileTextLimit, issues);
   if (!issues.empty()) return catalog;
   if (tree.kind != JsonKind::kObject) {
-    AddIssue(issues, {.code = "wrong_type",
-                      .field = "",
-                      .message = "The catalog must be an object.",
-                      .values = {{"expected", "an object"}, {"found", std::string(JsonKindName(tree.kind))}}});
+    AddIssue(issues, "wrong_type", "", "The catalog must be an object.",
+             {{"expected", "an object"}, {"found", JsonKindName(tree.kind)}});
     return catalog;
   }
   const ObjectReader bundle(tree, "", NullRule::kRefused, issues);

@@ -271,7 +271,7 @@ HfConfig ConfigReader::Read() {
   for (Issue& issue : Validate(result_.architecture)) {
     issue.field =
         config_.PathTo(issue.field == "num_key_value_heads" ? NameOf(kKvHeads) : std::string_view(issue.field));
-    AddIssue(config_.issues(), std::move(issue));
+    config_.issues().push_back(std::move(issue));
   }
   return std::move(result_);
 }

@@ -191,12 +191,9 @@ void ObjectReader::RefuseUnknown(std::span<const std::string_view> known) const 
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
     const std::string name = Shortened(member.key);
     const std::string_view nearest = Nearest(member.key, known);
-    if (nearest.empty()) {
-      Fault("unknown_field", name, "is not a field that is known here", {{"value", name}});
-    } else {
-      Fault("unknown_field", name, Join({"is not a field that is known here; did you mean \"", nearest, "\"?"}),
-            {{"value", name}, {"nearest", std::string(nearest)}});
-    }
+    const std::string hint = nearest.empty() ? std::string() : Join({"; did you mean \"", nearest, "\"?"});
+    Fault("unknown_field", name, Join({"is not a field that is known here", hint}),
+          {{"value", name}, {"nearest", nearest}});
   }
 }
 
@@ -219,30 +216,40 @@ std::string ObjectReader::PathTo(std::string_view key) const {
 }
 
 void ObjectReader::Fault(const char* code, std::string_view key, std::string_view text,
-                         std::vector<std::pair<std::string, std::string>> values) const {
+                         std::initializer_list<IssueValue> values) const {
   if (issues_->size() >= kIssueLimit) return;
-  std::string field = PathTo(key);
-  std::string message = Join({field.empty() ? std::string_view("The text") : std::string_view(field), " ", text});
-  if (message.back() != '?') message += '.';
-  issues_->push_back(
-      {.code = code, .field = std::move(field), .message = std::move(message), .values = std::move(values)});
+  const std::string field = PathTo(key);
+  const std::string_view subject = field.empty() ? std::string_view("The text") : std::string_view(field);
+  AddIssue(*issues_, code, field, Join({subject, " ", text, text.back() == '?' ? "" : "."}), values);
 }
 
 void ObjectReader::WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const {
-  const std::string found(JsonKindName(value.kind));
-  std::vector<std::pair<std::string, std::string>> values = {{"expected", std::string(expected)}, {"found", found}};
-  if (value.kind != JsonKind::kNull && value.kind < JsonKind::kList) values.emplace_back("value", ShownValue(value));
-  Fault("wrong_type", key, Join({"must be ", expected, ", not ", found}), std::move(values));
+  const std::string_view found = JsonKindName(value.kind);
+  const bool scalar = value.kind != JsonKind::kNull && value.kind < JsonKind::kList;
+  const std::string shown = scalar ? ShownValue(value) : std::string();
+  Fault("wrong_type", key, Join({"must be ", expected, ", not ", found}),
+        {{"expected", expected}, {"found", found}, {"value", scalar ? shown : std::string_view()}});
 }
 
 void ObjectReader::UnknownValue(std::string_view key, std::string_view value,
                                 std::span<const std::string_view> words) const {
   const std::string shown = Shortened(value);
   const std::string known = Alternatives(words);
-  std::vector<std::pair<std::string, std::string>> values = {{"value", shown}, {"known", known}};
-  const std::string_view nearest = Nearest(value, words);
-  if (!nearest.empty()) values.emplace_back("nearest", nearest);
-  Fault("unknown_value", key, Join({"must be ", known, ", not \"", shown, "\""}), std::move(values));
+  Fault("unknown_value", key, Join({"must be ", known, ", not \"", shown, "\""}),
+        {{"value", shown}, {"known", known}, {"nearest", Nearest(value, words)}});
+}
+
+void AddIssue(Issues& issues, std::string_view code, std::string_view field, std::string_view message,
+              std::initializer_list<IssueValue> values, Severity severity) {
+  if (issues.size() >= kIssueLimit) return;
+  Issue& issue = issues.emplace_back();
+  issue.code = code;
+  issue.field = field;
+  issue.message = message;
+  issue.severity = severity;
+  for (const auto& [name, text] : values) {
+    if (text.data() != nullptr) issue.values.emplace_back(name, text);
+  }
 }
 
 }  // namespace tunefit

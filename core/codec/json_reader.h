@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,7 +59,7 @@ class ObjectReader {
   Issues& issues() const { return *issues_; }
   /// `text` follows the path in the message: "must be ...".
   void Fault(const char* code, std::string_view key, std::string_view text,
-             std::vector<std::pair<std::string, std::string>> values) const;
+             std::initializer_list<IssueValue> values) const;
   void WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const;
   void UnknownValue(std::string_view key, std::string_view value, std::span<const std::string_view> words) const;
 

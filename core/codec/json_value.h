@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,9 +49,11 @@ JsonValue ParseJson(std::string_view text, std::size_t length_limit, Issues& iss
 /// Most issues of one report: a text of faults only must not become a report of megabytes.
 inline constexpr std::size_t kIssueLimit = 200;
 
-/// Adds the issue, unless there are kIssueLimit already.
-inline void AddIssue(Issues& issues, Issue issue) {
-  if (issues.size() < kIssueLimit) issues.push_back(std::move(issue));
-}
+/// A name and a text for Issue::values. One without a text (not even an empty one) is left out.
+using IssueValue = std::pair<std::string_view, std::string_view>;
+
+/// Adds an issue, unless there are kIssueLimit already.
+void AddIssue(Issues& issues, std::string_view code, std::string_view field, std::string_view message,
+              std::initializer_list<IssueValue> values, Severity severity = Severity::kError);
 
 }  // namespace tunefit

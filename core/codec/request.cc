@@ -20,18 +20,12 @@ std::string_view NearestModel(const Catalog& catalog, std::string_view name) {
   return Nearest(LowerCase(name), known);
 }
 
-void UnknownModel(RequestReading& reading, const Catalog& catalog, std::string_view name) {
+void UnknownName(RequestReading& reading, std::string_view code, std::string_view field, std::string_view kind,
+                 std::string_view name, std::string_view nearest) {
   const std::string shown = Shortened(name);
-  const std::string nearest(NearestModel(catalog, name));
-  Issue issue = {.code = "unknown_model",
-                 .field = "model",
-                 .message = Join({"The catalog has no model named \"", shown, "\"."}),
-                 .values = {{"value", shown}}};
-  if (!nearest.empty()) {
-    issue.message += Join({" Did you mean \"", nearest, "\"?"});
-    issue.values.emplace_back("nearest", nearest);
-  }
-  AddIssue(reading.issues, std::move(issue));
+  const std::string hint = nearest.empty() ? std::string() : Join({" Did you mean \"", nearest, "\"?"});
+  AddIssue(reading.issues, code, field, Join({"The catalog has no ", kind, " \"", shown, "\".", hint}),
+           {{"value", shown}, {"nearest", nearest}});
 }
 
 /// A stated count that differs is no fault, it is often the hub's own number; the config's counts.
@@ -41,12 +35,9 @@ void CompareParameters(RequestReading& reading) {
   if (!stated || *stated == counted) return;
   const std::string value = std::to_string(*stated);
   const std::string expected = std::to_string(counted);
-  AddIssue(reading.issues,
-           {.code = "parameters_differ",
-            .field = "model.parameters",
-            .message = Join({"The config describes ", expected, " parameters, not ", value, "; the config is taken."}),
-            .severity = Severity::kWarning,
-            .values = {{"value", value}, {"expected", expected}}});
+  AddIssue(reading.issues, "parameters_differ", "model.parameters",
+           Join({"The config describes ", expected, " parameters, not ", value, "; the config is taken."}),
+           {{"value", value}, {"expected", expected}}, Severity::kWarning);
 }
 
 void FindHardware(RequestReading& reading, const Catalog& catalog) {
@@ -56,17 +47,7 @@ void FindHardware(RequestReading& reading, const Catalog& catalog) {
   if (reading.gpu != nullptr) return;
   std::vector<std::string_view> known;
   for (const CatalogGpu& row : catalog.gpus) known.push_back(row.gpu.id);
-  const std::string shown = Shortened(*id);
-  const std::string nearest(Nearest(LowerCase(*id), known));
-  Issue issue = {.code = "unknown_gpu",
-                 .field = "hardware.gpu",
-                 .message = Join({"The catalog has no GPU with the id \"", shown, "\"."}),
-                 .values = {{"value", shown}}};
-  if (!nearest.empty()) {
-    issue.message += Join({" Did you mean \"", nearest, "\"?"});
-    issue.values.emplace_back("nearest", nearest);
-  }
-  AddIssue(reading.issues, std::move(issue));
+  UnknownName(reading, "unknown_gpu", "hardware.gpu", "GPU with the id", *id, Nearest(LowerCase(*id), known));
 }
 
 /// The card has no matrix units for the dtype: it runs, slowly or by emulation.
@@ -77,12 +58,10 @@ void CheckDtypes(RequestReading& reading) {
     for (const Dtype supported : reading.gpu->dtypes) {
       if (supported == dtype) return false;
     }
-    AddIssue(reading.issues, {.code = "dtype_unsupported",
-                              .field = field,
-                              .message = Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype),
-                                               "; choose fp16 or another card."}),
-                              .severity = Severity::kWarning,
-                              .values = {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}});
+    AddIssue(
+        reading.issues, "dtype_unsupported", field,
+        Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose fp16 or another card."}),
+        {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}, Severity::kWarning);
     return true;
   };
   if (!check("precision.compute", precision.compute) && !precision.autocast) {
@@ -95,10 +74,8 @@ void ReadTree(RequestReading& reading, std::string_view text) {
   if (!reading.issues.empty()) return;
   if (reading.tree.kind != JsonKind::kObject) {
     const std::string found(JsonKindName(reading.tree.kind));
-    AddIssue(reading.issues, {.code = "wrong_type",
-                              .field = "",
-                              .message = Join({"A request must be an object, not ", found, "."}),
-                              .values = {{"expected", "an object"}, {"found", found}}});
+    AddIssue(reading.issues, "wrong_type", "", Join({"A request must be an object, not ", found, "."}),
+             {{"expected", "an object"}, {"found", found}});
     return;
   }
   reading.completed = ReadRequestFields(ObjectReader(reading.tree, "", NullRule::kRefused, reading.issues));
@@ -119,7 +96,8 @@ bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig&
   if (!request.model) return false;
   reading.model = catalog.FindModel(*request.model);
   if (reading.model == nullptr) {
-    UnknownModel(reading, catalog, *request.model);
+    UnknownName(reading, "unknown_model", "model", "model named", *request.model,
+                NearestModel(catalog, *request.model));
     return false;
   }
   reading.workload.architecture = reading.model->architecture;

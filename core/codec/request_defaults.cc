@@ -179,12 +179,9 @@ const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& cat
         {.field = "stack_version", .value = JsonText(*request.stack_version), .reason = "catalog"});
   } else if (*request.stack_version < stack->versions.front().since) {
     const std::string& low = stack->versions.front().since;
-    AddIssue(reading.issues,
-             {.code = "version_before_catalog",
-              .field = "stack_version",
-              .message = Join({"The catalog describes this stack from ", low, " on; its oldest version is taken."}),
-              .severity = Severity::kWarning,
-              .values = {{"value", std::string(*request.stack_version)}, {"low", low}}});
+    AddIssue(reading.issues, "version_before_catalog", "stack_version",
+             Join({"The catalog describes this stack from ", low, " on; its oldest version is taken."}),
+             {{"value", *request.stack_version}, {"low", low}}, Severity::kWarning);
   }
   return &stack->At(*request.stack_version);
 }

@@ -15,11 +15,8 @@ class Refuser {
 
   void Refuse(const char* field, std::string_view value, Severity severity = Severity::kError) {
     const std::string shown = Shortened(value);
-    AddIssue(issues_, {.code = "not_modelled",
-                       .field = field,
-                       .message = Join({field, " \"", shown, "\" is not modelled yet."}),
-                       .severity = severity,
-                       .values = {{"value", shown}}});
+    AddIssue(issues_, "not_modelled", field, Join({field, " \"", shown, "\" is not modelled yet."}), {{"value", shown}},
+             severity);
   }
   /// The value must be one of those modelled.
   void Only(const char* field, Word value, std::span<const std::string_view> modelled) {

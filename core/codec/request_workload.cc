@@ -68,11 +68,9 @@ void UnknownTarget(Issues& issues, std::size_t index, std::string_view target, s
                    Severity severity) {
   const std::string shown = Shortened(target);
   const std::string known = Alternatives(names);
-  AddIssue(issues, {.code = "unknown_target_module",
-                    .field = "method.target_modules." + std::to_string(index),
-                    .message = Join({"This model has no linear module named \"", shown, "\"; it has ", known, "."}),
-                    .severity = severity,
-                    .values = {{"value", shown}, {"known", known}}});
+  AddIssue(issues, "unknown_target_module", "method.target_modules." + std::to_string(index),
+           Join({"This model has no linear module named \"", shown, "\"; it has ", known, "."}),
+           {{"value", shown}, {"known", known}}, severity);
 }
 
 /// Targets that the model lacks are passed over by PEFT as long as one is found.
@@ -108,10 +106,8 @@ void ReadSavedModules(RequestReading& reading) {
       method.saves_head = true;
     } else {
       const std::string shown = Shortened(saved[i]);
-      AddIssue(reading.issues, {.code = "not_modelled",
-                                .field = "method.modules_to_save." + std::to_string(i),
-                                .message = Join({"Training a copy of \"", shown, "\" is not modelled yet."}),
-                                .values = {{"value", shown}}});
+      AddIssue(reading.issues, "not_modelled", "method.modules_to_save." + std::to_string(i),
+               Join({"Training a copy of \"", shown, "\" is not modelled yet."}), {{"value", shown}});
     }
   }
 }
@@ -121,22 +117,18 @@ void CheckLength(RequestReading& reading) {
   if (batch.per_device * batch.sequence_length > words::kTokensHigh) {
     const std::string value = std::to_string(batch.per_device * batch.sequence_length);
     const std::string high = std::to_string(words::kTokensHigh);
-    AddIssue(reading.issues, {.code = "too_many_tokens",
-                              .field = "batch.per_device",
-                              .message = Join({"A micro-batch of ", value, " tokens is over the most, ", high, "."}),
-                              .values = {{"value", value}, {"high", high}}});
+    AddIssue(reading.issues, "too_many_tokens", "batch.per_device",
+             Join({"A micro-batch of ", value, " tokens is over the most, ", high, "."}),
+             {{"value", value}, {"high", high}});
   }
   const Architecture& model = reading.workload.architecture;
   const bool learned = model.position_rows > 0;  // an error of the core's own
   if (learned || model.context_tokens == 0 || batch.sequence_length <= model.context_tokens) return;
   const std::string value = std::to_string(batch.sequence_length);
   const std::string high = std::to_string(model.context_tokens);
-  AddIssue(reading.issues,
-           {.code = "length_over_context",
-            .field = "batch.sequence_length",
-            .message = Join({"A length of ", value, " tokens is over the ", high, " that the model was made for."}),
-            .severity = Severity::kWarning,
-            .values = {{"value", value}, {"high", high}}});
+  AddIssue(reading.issues, "length_over_context", "batch.sequence_length",
+           Join({"A length of ", value, " tokens is over the ", high, " that the model was made for."}),
+           {{"value", value}, {"high", high}}, Severity::kWarning);
 }
 
 }  // namespace
