@@ -31,8 +31,8 @@ export function sentence(issue, words, { label, typed }) {
   const prefix = `issue.${issue.code}`;
   /** @type {Record<string, string>} */
   const values = { field: label };
-  if (typed !== undefined && typed !== "") values.value = typed;
   for (const [name, value] of Object.entries(issue.values ?? {})) values[name] = shown(value, words);
+  if (typed && (issue.code === "wrong_type" || !values.value)) values.value = typed;
   if (values.known) values.known = words.format.either(values.known.split(/, | or /));
   if (values.expected) values.expected = words.maybe(`expected.${values.expected.replaceAll(" ", "_")}`, values.expected);
   const variants = words.variants(prefix).filter(({ needs }) => needs.every((name) => Object.hasOwn(values, name)));

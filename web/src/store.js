@@ -6,12 +6,16 @@ import { applies, fields, requestOf, startState } from "./fields.js";
 /** @typedef {import("./contract.d.ts").State} State */
 /** @typedef {import("./contract.d.ts").Report} Report */
 /** @typedef {import("./core_client.js").Core} Core */
-/** @typedef {{id: string, verdict: NonNullable<Report["fit"]>["verdict"], headroom: number}} CardFit */
+/** @typedef {{id: string, verdict: NonNullable<Report["fit"]>["verdict"] | null, headroom: number}} CardFit  null where the card refuses the run */
 
 /** What is worth working out after the first answer only: a few dozen estimates. @typedef {{batch: number | null, length: number | null, cards: CardFit[]}} Extras */
 
-/** Milliseconds of quiet before the extras are worked out. */
+/** Milliseconds of quiet before the extras are worked out, and of work before the page may draw again. */
 const quiet = 120;
+const sliceMs = 8;
+
+/** @param {Report | Record<string, unknown>} value @returns {value is Report} */
+const isReport = (value) => "status" in value;
 
 export class Store {
   /** @type {Set<() => void>} */
@@ -68,26 +72,35 @@ export class Store {
 
   #estimate() {
     const request = this.#request();
-    this.report = "status" in request ? /** @type {Report} */ (request) : this.core.estimate({ ...request, include: ["timeline"] });
-    if (this.report.status !== "ok") return;
+    this.report = isReport(request) ? request : this.core.estimate({ ...request, include: ["timeline"] });
+    if (this.report.status !== "ok" || isReport(request)) return;
     this.answer = this.report;
     this.extras = null;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#workOutExtras(request), quiet);
   }
 
-  /** @param {Record<string, any>} request */
+  /** In slices, so that typing is never held up. @param {Record<string, unknown>} request */
   #workOutExtras(request) {
     const summary = { ...request, detail: "summary" };
     const { fit } = this.core.estimate({ ...summary, include: ["limits"] });
+    const gpus = this.core.description.gpus.map(({ id }) => id);
     /** @type {CardFit[]} */
     const cards = [];
-    for (const { id } of this.core.description.gpus) {
-      const found = this.core.estimate({ ...summary, hardware: { gpu: id } }).fit;
-      if (found) cards.push({ id, verdict: found.verdict, headroom: found.headroom_bytes });
-    }
-    this.extras = { batch: fit?.largest_batch ?? null, length: fit?.longest_sequence_tokens ?? null, cards };
-    this.#notify();
+    const slice = () => {
+      for (const end = performance.now() + sliceMs; cards.length < gpus.length && performance.now() < end; ) {
+        const id = gpus[cards.length];
+        const found = this.core.estimate({ ...summary, hardware: { gpu: id } }).fit;
+        cards.push({ id, verdict: found?.verdict ?? null, headroom: found?.headroom_bytes ?? 0 });
+      }
+      if (cards.length < gpus.length) {
+        this.#timer = setTimeout(slice);
+        return;
+      }
+      this.extras = { batch: fit?.largest_batch ?? null, length: fit?.longest_sequence_tokens ?? null, cards };
+      this.#notify();
+    };
+    slice();
   }
 
   #notify() {

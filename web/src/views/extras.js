@@ -5,7 +5,6 @@ import { html, nothing } from "lit";
 import { sign } from "./verdict.js";
 
 /** @typedef {import("./view.js").View} View */
-/** @typedef {import("../store.js").CardFit} CardFit */
 
 /** @param {View} view */
 export function limits(view) {
@@ -43,12 +42,12 @@ export function cards(view) {
   const byId = new Map(description.gpus.map((gpu) => [gpu.id, gpu]));
   const rows = extras.cards.flatMap((card) => {
     const gpu = byId.get(card.id);
-    return gpu ? [{ ...card, gpu }] : [];
+    return gpu && card.verdict ? [{ ...card, verdict: card.verdict, gpu }] : [];
   });
   rows.sort((a, b) => a.gpu.usable_bytes - b.gpu.usable_bytes || a.gpu.name.localeCompare(b.gpu.name));
   const vendor = byId.get(answer?.hardware?.gpu ?? "")?.vendor;
   const good = rows.filter(({ verdict, gpu }) => verdict === "fits" && gpu.vendor === vendor);
-  const free = (/** @type {CardFit} */ { headroom }) => `${headroom < 0 ? "−" : "+"}${format.size(Math.abs(headroom))}`;
+  const free = (/** @type {{headroom: number}} */ { headroom }) => `${headroom < 0 ? "−" : "+"}${format.size(Math.abs(headroom))}`;
   return html`<section class="cards">
     <h3>${words.t("cards.heading")}</h3>
     <p>

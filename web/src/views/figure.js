@@ -2,7 +2,7 @@
 // report, each with its range; and the card's limit through all of it.
 
 import { html, nothing } from "lit";
-import { scaleLinear } from "d3-scale";
+import { ticks } from "d3-array";
 
 import { bytesPerGibibyte } from "../format.js";
 import { byFamily, families, familyOf } from "./view.js";
@@ -71,23 +71,25 @@ function table({ words, answer }) {
   const { format } = words;
   return html`<details class="behind">
     <summary>${words.t("figure.table")}</summary>
-    <table>
-      <thead>
-        <tr><th scope="col">${words.t("figure.measure")}</th><th scope="col" class="number">${words.t("figure.expected")}</th><th scope="col" class="number">${words.t("figure.range")}</th></tr>
-      </thead>
-      <tbody>
-        ${partsOf(memory).map(
-          ({ id, name, bytes }) => html`<tr><th scope="row">${words.maybe(name, id)}</th><td class="number">${format.size(bytes)}</td><td></td></tr>`,
-        )}
-        ${measures.map(
-          (measure) => html`<tr class="total">
-            <th scope="row">${words.t(`figure.${measure}`)}</th>
-            <td class="number">${format.size(memory[measure].expected)}</td>
-            <td class="number">${words.range(memory[measure])}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+    <div class="scroll" tabindex="0" role="group" aria-label=${words.t("figure.table")}>
+      <table>
+        <thead>
+          <tr><th scope="col">${words.t("figure.measure")}</th><th scope="col" class="number">${words.t("figure.expected")}</th><th scope="col" class="number">${words.t("figure.range")}</th></tr>
+        </thead>
+        <tbody>
+          ${partsOf(memory).map(
+            ({ id, name, bytes }) => html`<tr><th scope="row">${words.maybe(name, id)}</th><td class="number">${format.size(bytes)}</td><td></td></tr>`,
+          )}
+          ${measures.map(
+            (measure) => html`<tr class="total">
+              <th scope="row">${words.t(`figure.${measure}`)}</th>
+              <td class="number">${format.size(memory[measure].expected)}</td>
+              <td class="number">${words.range(memory[measure])}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
   </details>`;
 }
 
@@ -99,8 +101,7 @@ export function figure(view) {
   if (!memory || !usable) return nothing;
   const { format } = words;
   const end = Math.max(usable * 1.06, memory.device.high * 1.02);
-  const scale = scaleLinear().domain([0, end]).range([0, 1]);
-  const ticks = scaleLinear().domain([0, end / bytesPerGibibyte]).range([0, 1]);
+  const scale = (/** @type {number} */ bytes) => bytes / end;
   const gpu = description.gpus.find(({ id }) => id === answer.hardware?.gpu);
   const used = new Set(partsOf(memory).map(({ family }) => family));
   const weights = memory.terms?.find(({ id }) => id === "weights");
@@ -112,7 +113,9 @@ export function figure(view) {
       <div class="over" aria-hidden="true"></div>
       ${bar(view, scale)}
       <div class="axis" aria-hidden="true">
-        ${ticks.ticks(6).filter((tick) => ticks(tick) < 0.9).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
+        ${ticks(0, end / bytesPerGibibyte, 6).map((tick) => ({ tick, at: scale(tick * bytesPerGibibyte) })).filter(({ at }) => at < 0.9).map(
+          ({ tick, at }) => html`<span .style=${`--at: ${percent(at)}`}>${format.decimal(tick)}</span>`,
+        )}
         <em>GiB</em>
       </div>
       ${measures.map((measure) => whisker(view, scale, measure))}

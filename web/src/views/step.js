@@ -1,9 +1,8 @@
 // Memory through a training step: the curve, the phases, and the curve's own table.
 
 import { html, nothing, svg } from "lit";
-import { groups } from "d3-array";
-import { scaleLinear } from "d3-scale";
-import { area, curveLinear, line } from "d3-shape";
+import { groups, ticks } from "d3-array";
+import { area, line } from "d3-shape";
 
 import { bytesPerGibibyte } from "../format.js";
 
@@ -33,20 +32,19 @@ function chart({ words, answer }, points) {
   const usable = answer?.fit?.usable_bytes ?? 0;
   const moment = answer?.memory?.per_gpu.peak_moment ?? "backward";
   const top = peak * 1.12;
-  const x = scaleLinear().domain([0, points.length]).range([0, 1000]);
-  const y = scaleLinear().domain([0, top]).range([300, 0]);
-  const mid = (/** @type {Point} */ _, /** @type {number} */ i) => x(i + 0.5);
-  const peaks = area().x(/** @type {any} */ (mid)).y0(300).y1((point) => y(/** @type {Point} */ (point).peak_bytes)).curve(curveLinear);
-  const live = line().x(/** @type {any} */ (mid)).y((point) => y(/** @type {Point} */ (point).bytes)).curve(curveLinear);
-  const ticks = scaleLinear().domain([0, top / bytesPerGibibyte]).range([0, 1]);
+  const x = (/** @type {Point} */ _, /** @type {number} */ index) => (1000 * (index + 0.5)) / points.length;
+  const y = (/** @type {number} */ bytes) => 300 * (1 - bytes / top);
+  const peaks = /** @type {import("d3-shape").Area<Point>} */ (area()).x(x).y0(300).y1((point) => y(point.peak_bytes));
+  const live = /** @type {import("d3-shape").Line<Point>} */ (line()).x(x).y((point) => y(point.bytes));
+  const marks = ticks(0, top / bytesPerGibibyte, 5).map((tick) => ({ tick, style: `--at: ${percent((tick * bytesPerGibibyte) / top)}` }));
   const highest = points.findIndex((point) => point.peak_bytes >= peak);
   return html`<div class="curve" role="img" aria-label=${words.t("step.chart", { peak: format.size(peak), moment: words.t(`moment.${moment}`) })}>
     <div class="curve-ticks" aria-hidden="true">
       <em>GiB</em>
-      ${ticks.ticks(5).map((tick) => html`<span .style=${`--at: ${percent(ticks(tick))}`}>${format.decimal(tick)}</span>`)}
+      ${marks.map(({ tick, style }) => html`<span .style=${style}>${format.decimal(tick)}</span>`)}
     </div>
     <div class="curve-plot" aria-hidden="true">
-      ${ticks.ticks(5).map((tick) => html`<i class="grid" .style=${`--at: ${percent(ticks(tick))}`}></i>`)}
+      ${marks.map(({ style }) => html`<i class="grid" .style=${style}></i>`)}
       ${spans(points).map(({ from, to }) => html`<i class="span" .style=${`--from: ${percent(from / points.length)}; --width: ${percent((to - from) / points.length)}`}></i>`)}
       <svg viewBox="0 0 1000 300" preserveAspectRatio="none">
         ${svg`<path class="peaks" d=${peaks(points) ?? ""} /><path class="live" d=${live(points) ?? ""} />`}

@@ -24,9 +24,10 @@ export function verdictText({ words, answer }) {
   const gpu = answer?.hardware?.name;
   if (!fit || !gpu) return "";
   const headroom = words.format.size(Math.abs(fit.headroom_bytes));
+  const name = gpu.replace(/ (?=\d\w*$)/, "\u00a0"); // "RTX 4090" stays on one line
   const key = fit.verdict !== "tight" ? /** @type {const} */ (`verdict.${fit.verdict}`)
     : fit.headroom_bytes < 0 ? "verdict.tight.short" : "verdict.tight.spare";
-  return words.t(key, { gpu, headroom });
+  return words.t(key, { gpu: name, headroom });
 }
 
 /** @param {Pick<View, "words" | "answer">} view @returns {"method.full" | "method.lora" | "method.qlora"} */

@@ -56,7 +56,7 @@ export const memory = {
   "overhead.library_buffers": "Library buffers",
   "overhead.library_buffers.what": "Work space that the math libraries take for themselves.",
   "overhead.library_workspace": "Library work space",
-  "overhead.library_workspace.what": "Work space that the math libraries take for themselves.",
+  "overhead.library_workspace.what": "Work space that the math libraries take for themselves. Its range carries what this estimate may be off by.",
   "overhead.allocator_slack": "Allocator slack",
   "overhead.allocator_slack.what": "Memory that PyTorch’s allocator holds but no tensor uses: rounding and fragments.",
   "overhead.cuda_context": "CUDA context",

@@ -56,7 +56,7 @@ export const memory = {
   "overhead.library_buffers": "Buffers van bibliotheken",
   "overhead.library_buffers.what": "Werkruimte die de rekenbibliotheken voor zichzelf nemen.",
   "overhead.library_workspace": "Werkruimte van bibliotheken",
-  "overhead.library_workspace.what": "Werkruimte die de rekenbibliotheken voor zichzelf nemen.",
+  "overhead.library_workspace.what": "Werkruimte die de rekenbibliotheken voor zichzelf nemen. De bandbreedte draagt wat deze schatting ernaast kan zitten.",
   "overhead.allocator_slack": "Speling van de allocator",
   "overhead.allocator_slack.what": "Geheugen dat de allocator van PyTorch vasthoudt zonder dat een tensor het gebruikt: afronding en snippers.",
   "overhead.cuda_context": "CUDA-context",

@@ -1,0 +1,166 @@
+// What a visitor does with the page: the answer follows, nothing typed is lost, faults are said in both languages, and the
+// page works by keyboard alone, on a narrow screen and with assistive technology.
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+
+const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+const verdict = () => document.querySelector("[data-testid=verdict] h2").textContent;
+const fill = (key, text) => {
+  const input = document.getElementById(`tunefit-${key}`);
+  input.value = text;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+};
+const valueOf = (key) => document.getElementById(`tunefit-${key}`).value;
+const speak = (lang) => document.querySelector(`.langs [lang=${lang}]`).click();
+const faultOf = (key) => document.querySelector(`[data-field=${key}] .fault`)?.textContent.trim() ?? "";
+const isOutdated = () => document.querySelector(".answer").hasAttribute("data-outdated");
+const openAll = () => document.querySelectorAll("details").forEach((details) => (details.open = true));
+const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+
+/** Field, text typed, and what is said of it in English and in Dutch. */
+const badInputs = [
+  ["length", "0", "Sequence length can be 1 to", "Sequentielengte mag 1 tot"],
+  ["length", "two thousand", "Sequence length takes a whole number; “two thousand” is something else.", "Bij Sequentielengte hoort een heel getal; ‘two thousand’ is iets anders."],
+  ["length", "999999999999", "Sequence length can be 1 to", "Sequentielengte mag 1 tot"],
+  ["batch", "-1", "Batch per GPU can be 1 to", "Batch per GPU mag 1 tot"],
+  ["batch", "1.5", "Batch per GPU takes a whole number; “1.5” is something else.", "Bij Batch per GPU hoort een heel getal; ‘1.5’ is iets anders."],
+  ["rank", "100000", "Rank can be 1 to", "Rang mag 1 tot"],
+  ["dropout", "2", "Dropout can be 0 to", "Dropout mag 0 tot"],
+  ["accumulation", "none", "Gradient accumulation takes a whole number", "Bij Gradiëntaccumulatie hoort een heel getal"],
+  ["config", "{", "This is not valid JSON", "Dit is geen geldige JSON"],
+  ["config", "{}", "model_type is missing.", "model_type ontbreekt."],
+  ["config", '{"model_type": "toaster"}', "The calculator does not cover this yet: model_type “toaster”.", "Dit rekent de rekenhulp nog niet door: model_type ‘toaster’."],
+];
+
+const llama = JSON.stringify({
+  model_type: "llama", hidden_size: 2048, intermediate_size: 8192, num_hidden_layers: 16, num_attention_heads: 32, num_key_value_heads: 8,
+  head_dim: 64, vocab_size: 128256, max_position_embeddings: 131072, tie_word_embeddings: true,
+});
+
+/** Presses Tab until the element with `id` has the focus. */
+async function tabTo(tab, assert, id) {
+  for (let presses = 0; presses < 40; ++presses) {
+    if ((await tab.evaluate(() => document.activeElement.id)) === id) return;
+    await tab.press("Tab");
+  }
+  assert.fail(`Tab does not reach ${id}`);
+}
+
+export default [
+  {
+    name: "every bad input is named at its field in both languages, and the last answer stays",
+    async run({ tab, assert }) {
+      await tab.evaluate(speak, "en");
+      const before = await tab.evaluate(verdict);
+      for (const [key, text, english, dutch] of badInputs) {
+        const start = await tab.evaluate(valueOf, key);
+        await tab.evaluate(fill, key, text);
+        const said = [await tab.evaluate(faultOf, key)];
+        await tab.evaluate(speak, "nl");
+        said.push(await tab.evaluate(faultOf, key));
+        await tab.evaluate(speak, "en");
+        assert.ok(said[0].startsWith(english), `${key} ${text}: ${said[0]}`);
+        assert.ok(said[1].startsWith(dutch), `${key} ${text}: ${said[1]}`);
+        assert.equal(await tab.evaluate(valueOf, key), text);
+        assert.equal(await tab.evaluate(isOutdated), true);
+        assert.equal(await tab.evaluate(verdict), before);
+        await tab.evaluate(fill, key, start);
+        assert.equal(await tab.evaluate(isOutdated), false, `${key} is still outdated`);
+      }
+    },
+  },
+  {
+    name: "a pasted config.json is answered, and is in the link only when ticked",
+    async run({ tab, assert, waitFor }) {
+      const before = await tab.evaluate(verdict);
+      await tab.evaluate(fill, "config", llama);
+      assert.notEqual(await tab.evaluate(verdict), before);
+      await tab.evaluate(fill, "batch", "2");
+      await waitFor(() => location.hash.includes("batch=2"));
+      assert.equal(await tab.evaluate(() => location.hash.includes("config")), false);
+    },
+  },
+  {
+    name: "the link carries the state, and what it cannot carry is said",
+    async run({ tab, assert, url, waitFor }) {
+      await tab.evaluate(fill, "length", "4096");
+      await waitFor(() => location.hash === "#v=1&length=4096");
+      await tab.goto(`${url}#v=1&method=full&gpu=h100-sxm&length=512&batch=0&colour=red`);
+      await waitFor(() => document.getElementById("tunefit-length")?.value === "512");
+      const read = await tab.evaluate(() => ({
+        gpu: document.getElementById("tunefit-gpu").value,
+        method: document.querySelector("[name=tunefit-method]:checked").value,
+        batch: document.getElementById("tunefit-batch").value,
+        dropped: document.querySelectorAll(".dropped li").length,
+      }));
+      assert.deepEqual(read, { gpu: "H100 SXM5 80GB", method: "full", batch: "1", dropped: 2 });
+    },
+  },
+  {
+    name: "works by keyboard alone",
+    async run({ tab, assert, waitFor }) {
+      const before = await tab.evaluate(verdict);
+      await tabTo(tab, assert, "tunefit-model");
+      await tab.type("qwen3 32b");
+      await waitFor(() => document.getElementById("tunefit-model").getAttribute("aria-activedescendant") !== null);
+      await tab.press("ArrowDown");
+      await tab.press("ArrowUp");
+      await tab.press("Enter");
+      await waitFor(() => document.getElementById("tunefit-model").value === "Qwen3 32B");
+      assert.equal(await tab.evaluate(() => document.getElementById("tunefit-model").getAttribute("aria-expanded")), "false");
+      assert.notEqual(await tab.evaluate(verdict), before);
+      await tabTo(tab, assert, "tunefit-gpu");
+      await tab.type("no such card");
+      await tab.press("Enter");
+      await waitFor(() => document.querySelector("[data-field=gpu] .fault") !== null);
+      assert.equal(await tab.evaluate(valueOf, "gpu"), "no such card");
+      await tabTo(tab, assert, "tunefit-batch");
+    },
+  },
+  {
+    name: "speaks Dutch and English, and says so to the browser",
+    async run({ tab, assert, waitFor }) {
+      await tab.evaluate(speak, "nl");
+      await waitFor(() => document.documentElement.lang === "nl");
+      assert.match(await tab.evaluate(verdict), /^(Het past|Krap)/);
+      assert.match(await tab.evaluate(() => document.title), /past deze/);
+      await tab.evaluate(speak, "en");
+      await waitFor(() => document.documentElement.lang === "en");
+      assert.match(await tab.evaluate(verdict), /^(It |Tight)/);
+    },
+  },
+  {
+    name: "fits 320 pixels, with everything open, in both languages",
+    async run({ tab, assert }) {
+      await tab.resize(320, 640);
+      for (const lang of ["en", "nl"]) {
+        await tab.evaluate(speak, lang);
+        await tab.evaluate(openAll);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        assert.ok((await tab.evaluate(overflow)) <= 0, `${lang} scrolls sideways`);
+      }
+    },
+  },
+  {
+    name: "axe finds nothing wrong, closed and open, valid and not",
+    async run({ tab, assert, waitFor }) {
+      // One engine is enough for what axe looks at, and its own script asks for more than some of them allow.
+      if (!(await tab.evaluate(() => navigator.userAgent.includes("Chrome")))) return;
+      await tab.evaluate(`() => { ${await readFile(axePath, "utf8")}; }`);
+      const faults = async () =>
+        tab.evaluate(async () => {
+          const { violations } = await globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`);
+        });
+      await waitFor(() => document.querySelector(".cards") !== null);
+      assert.deepEqual(await faults(), []);
+      await tab.evaluate(openAll);
+      await tab.evaluate(() => document.querySelectorAll(".explain").forEach((button) => button.click()));
+      await tab.evaluate(fill, "length", "0");
+      await tab.click("#tunefit-model");
+      assert.deepEqual(await faults(), []);
+    },
+  },
+];
