@@ -1,13 +1,12 @@
 #include "core/memory/replay.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tunefit {
 namespace {
 
 /// CUDACachingAllocator.h, kMinBlockSize.
-constexpr double kGranuleBytes = 512;
+constexpr std::int64_t kGranuleBytes = 512;
 
 double SumResidents(const Step& step, const std::vector<Resident>& residents, const Axes& axes) {
   double bytes = 0;
@@ -24,7 +23,12 @@ void Raise(PeakPoint& peak, const PeakPoint& candidate) {
 
 }  // namespace
 
-double RoundToGranule(double bytes) { return std::ceil(bytes / kGranuleBytes) * kGranuleBytes; }
+double RoundToGranule(double bytes) {
+  // Whole numbers: std::ceil is a call on the baseline processors of both targets, and this runs for every event.
+  const auto whole = static_cast<std::int64_t>(bytes);
+  const std::int64_t up = whole + (static_cast<double>(whole) < bytes ? 1 : 0);
+  return static_cast<double>((up + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes);
+}
 
 double StorageBytes(const Storage& storage, const Axes& axes) {
   return RoundToGranule(axes(storage.elements) * BytesPerElement(storage.dtype));

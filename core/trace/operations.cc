@@ -17,34 +17,34 @@ Size Larger(Size a, Size b) {
 }  // namespace
 
 Value Tracer::View(Value x) {
-  Node node = Begin(OpKind::kView);
+  Node& node = Begin(OpKind::kView);
   AddInput(node, x);
   const Tensor tensor = At(x);
   Refer(tensor.storage);
-  return AddOutput(std::move(node), tensor.storage, tensor.elements, tensor.dtype);
+  return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
 }
 
 Value Tracer::Reshape(Value x) {
-  Node node = Begin(OpKind::kReshape);
+  Node& node = Begin(OpKind::kReshape);
   AddInput(node, x);
   const Tensor tensor = At(x);
   Refer(tensor.storage);
-  return AddOutput(std::move(node), tensor.storage, tensor.elements, tensor.dtype);
+  return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
 }
 
 Value Tracer::Slice(Value x, double share) {
-  Node node = Begin(OpKind::kSlice);
+  Node& node = Begin(OpKind::kSlice);
   AddInput(node, x);
   const Tensor tensor = At(x);
   Refer(tensor.storage);
-  return AddOutput(std::move(node), tensor.storage, tensor.elements * share, tensor.dtype);
+  return AddOutput(node, tensor.storage, tensor.elements * share, tensor.dtype);
 }
 
 Value Tracer::Copy(Value x, const char* role) {
-  Node node = Begin(OpKind::kView);
+  Node& node = Begin(OpKind::kView);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  Value copy = AddOutput(std::move(node), Allocate(tensor.elements, tensor.dtype, role), tensor.elements, tensor.dtype);
+  Value copy = AddOutput(node, Allocate(tensor.elements, tensor.dtype, role), tensor.elements, tensor.dtype);
   x.Drop();
   return copy;
 }
@@ -52,22 +52,22 @@ Value Tracer::Copy(Value x, const char* role) {
 Value Tracer::Cast(Value x, Dtype to) {
   const Tensor tensor = At(x);
   if (tensor.dtype == to) return x;
-  Node node = Begin(OpKind::kCast);
+  Node& node = Begin(OpKind::kCast);
   AddInput(node, x);
-  Value cast = AddOutput(std::move(node), Allocate(tensor.elements, to, "cast"), tensor.elements, to);
+  Value cast = AddOutput(node, Allocate(tensor.elements, to, "cast"), tensor.elements, to);
   x.Drop();
   return cast;
 }
 
 Value Tracer::Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role) {
-  Node node = Begin(OpKind::kElementwise);
+  Node& node = Begin(OpKind::kElementwise);
   AddInput(node, x);
   const Tensor tensor = At(x);
   const bool wanted = NeedsBackward(node);
   if (wanted && keeps_input) Keep(node, tensor.storage);
   const StorageId out = Allocate(tensor.elements, tensor.dtype, role);
   if (wanted && keeps_output) Keep(node, out);
-  Value value = AddOutput(std::move(node), out, tensor.elements, tensor.dtype);
+  Value value = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
   return value;
 }
@@ -78,66 +78,66 @@ Value Tracer::Gelu(Value x) { return Elementwise(std::move(x), true, false, "gel
 Value Tracer::Tanh(Value x) { return Elementwise(std::move(x), false, true, "tanh"); }
 
 Value Tracer::Shift(Value x) {
-  Node node = Begin(OpKind::kView);  // the gradient of x + constant is the gradient itself
+  Node& node = Begin(OpKind::kView);  // the gradient of x + constant is the gradient itself
   AddInput(node, x);
   const Tensor tensor = At(x);
-  Value sum = AddOutput(std::move(node), Allocate(tensor.elements, tensor.dtype, "add"), tensor.elements, tensor.dtype);
+  Value sum = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "add"), tensor.elements, tensor.dtype);
   x.Drop();
   return sum;
 }
 
 Value Tracer::Pow(Value x) {
   if (autocast_) x = Fp32(std::move(x));
-  Node node = Begin(OpKind::kPow);
+  Node& node = Begin(OpKind::kPow);
   AddInput(node, x);
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
-  Value power = AddOutput(std::move(node), Allocate(tensor.elements, tensor.dtype, "pow"), tensor.elements, tensor.dtype);
+  Value power = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "pow"), tensor.elements, tensor.dtype);
   x.Drop();
   return power;
 }
 
 Value Tracer::Mean(Value x, Size rows) {
-  Node node = Begin(OpKind::kMean);
+  Node& node = Begin(OpKind::kMean);
   AddInput(node, x);
   const Dtype dtype = At(x).dtype;
-  Value mean = AddOutput(std::move(node), Allocate(rows, dtype, "mean"), rows, dtype);
+  Value mean = AddOutput(node, Allocate(rows, dtype, "mean"), rows, dtype);
   x.Drop();
   return mean;
 }
 
 Value Tracer::Rsqrt(Value x) {
-  Node node = Begin(OpKind::kRsqrt);
+  Node& node = Begin(OpKind::kRsqrt);
   AddInput(node, x);
   const Tensor tensor = At(x);
   const StorageId out = Allocate(tensor.elements, tensor.dtype, "rsqrt");
   if (NeedsBackward(node)) Keep(node, out);
-  Value root = AddOutput(std::move(node), out, tensor.elements, tensor.dtype);
+  Value root = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
   return root;
 }
 
 Value Tracer::Add(Value a, Value b) {
-  Node node = Begin(OpKind::kAdd);
+  Node& node = Begin(OpKind::kAdd);
   AddInput(node, a);
   AddInput(node, b);
   const Size elements = Larger(At(a).elements, At(b).elements);
   const Dtype dtype = Promote(At(a).dtype, At(b).dtype);
-  Value sum = AddOutput(std::move(node), Allocate(elements, dtype, "add"), elements, dtype);
+  Value sum = AddOutput(node, Allocate(elements, dtype, "add"), elements, dtype);
   a.Drop();
   b.Drop();
   return sum;
 }
 
 Value Tracer::Mul(Value a, Value b) {
-  Node node = Begin(OpKind::kElementwise);
+  Node& node = Begin(OpKind::kElementwise);
   AddInput(node, a);
   AddInput(node, b);
   if (RequiresGradient(b)) Keep(node, At(a).storage);
   if (RequiresGradient(a)) Keep(node, At(b).storage);
   const Size elements = Larger(At(a).elements, At(b).elements);
   const Dtype dtype = Promote(At(a).dtype, At(b).dtype);
-  Value product = AddOutput(std::move(node), Allocate(elements, dtype, "mul"), elements, dtype);
+  Value product = AddOutput(node, Allocate(elements, dtype, "mul"), elements, dtype);
   a.Drop();
   b.Drop();
   return product;
@@ -147,25 +147,25 @@ Value Tracer::Softmax(Value x) { return Elementwise(std::move(x), false, true, "
 
 Value Tracer::Dropout(Value x, double probability) {
   if (probability <= 0) return x;
-  Node node = Begin(OpKind::kElementwise);
+  Node& node = Begin(OpKind::kElementwise);
   AddInput(node, x);
   const Tensor tensor = At(x);
   const StorageId out = Allocate(tensor.elements, tensor.dtype, "dropout");
   const StorageId mask = Allocate(tensor.elements, Dtype::kBool, "dropout mask");
   if (NeedsBackward(node)) Keep(node, mask);
   Release(mask);
-  Value dropped = AddOutput(std::move(node), out, tensor.elements, tensor.dtype);
+  Value dropped = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
   return dropped;
 }
 
 Value Tracer::Cat(Value a, Value b) {
-  Node node = Begin(OpKind::kCat);
+  Node& node = Begin(OpKind::kCat);
   AddInput(node, a);
   AddInput(node, b);
   const Size elements{At(a).elements.coefficient + At(b).elements.coefficient, At(a).elements.axis};
   const Dtype dtype = At(a).dtype;
-  Value joined = AddOutput(std::move(node), Allocate(elements, dtype, "cat"), elements, dtype);
+  Value joined = AddOutput(node, Allocate(elements, dtype, "cat"), elements, dtype);
   a.Drop();
   b.Drop();
   return joined;
@@ -173,31 +173,29 @@ Value Tracer::Cat(Value a, Value b) {
 
 Value Tracer::ExpandHeads(Value x, double copies) {
   if (copies == 1) return x;
-  Node node = Begin(OpKind::kExpandHeads);
+  Node& node = Begin(OpKind::kExpandHeads);
   AddInput(node, x);
   const Tensor tensor = At(x);
   const Size elements = tensor.elements * copies;
   Value expanded =
-      AddOutput(std::move(node), Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
+      AddOutput(node, Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
   x.Drop();
   return expanded;
 }
 
 std::array<Value, 3> Tracer::Split(Value x, const std::array<Size, 3>& sizes) {
-  Node node = Begin(OpKind::kSplit);
+  Node& node = Begin(OpKind::kSplit);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  const bool recorded = NeedsBackward(node) && mode_ != Mode::kDiscard;
   std::array<Value, 3> parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  Refer(tensor.storage);
+  parts[0] = AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
+  At(parts[0]).elements = sizes[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
     Refer(tensor.storage);
-    parts[i] = Wrap(tensor.storage, sizes[i], tensor.dtype, NeedsBackward(node));
-    if (recorded) At(parts[i]).source = {static_cast<std::int32_t>(nodes_.size()), static_cast<std::uint8_t>(i)};
+    parts[i] = Wrap(tensor.storage, sizes[i], tensor.dtype, At(parts[0]).requires_gradient);
+    At(parts[i]).source = {At(parts[0]).source.node, static_cast<std::uint8_t>(i)};
   }
-  if (!recorded) return parts;
-  node.out_elements = tensor.elements;
-  node.out_dtype = tensor.dtype;
-  nodes_.push_back(node);
   return parts;
 }
 
@@ -233,7 +231,7 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   x = LowPrecision(std::move(x));
   Value w = LowPrecisionWeight(weight);
   Value b = bias ? LowPrecisionWeight(bias) : Value();
-  Node node = Begin(b ? OpKind::kLinearBias : OpKind::kLinear);
+  Node& node = Begin(b ? OpKind::kLinearBias : OpKind::kLinear);
   AddInput(node, x);
   AddInput(node, w);
   AddInput(node, b);
@@ -241,14 +239,14 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   if (RequiresGradient(x)) Keep(node, At(w).storage);
   const Size elements = At(x).elements * (out_features / in_features);
   const Dtype dtype = At(x).dtype;
-  Value product = AddOutput(std::move(node), Allocate(elements, dtype, "mm"), elements, dtype);
+  Value product = AddOutput(node, Allocate(elements, dtype, "mm"), elements, dtype);
   x.Drop();
   w.Drop();
   return product;
 }
 
 Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, double out_features) {
-  Node node = Begin(OpKind::kDequantizedLinear);
+  Node& node = Begin(OpKind::kDequantizedLinear);
   AddInput(node, x);
   node.extra = {in_features * out_features, Axis::kOnce};
   const Tensor tensor = At(x);
@@ -261,14 +259,14 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
   const Size elements = tensor.elements * (out_features / in_features);
   const StorageId out = Allocate(elements, tensor.dtype, "mm");
   Release(matrix);
-  Value product = AddOutput(std::move(node), out, elements, tensor.dtype);
+  Value product = AddOutput(node, out, elements, tensor.dtype);
   x.Drop();
   if (bias) product = Add(std::move(product), Cast(bias, tensor.dtype));
   return product;
 }
 
 Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double out_features) {
-  Node node = Begin(OpKind::kDequantizedLinear);
+  Node& node = Begin(OpKind::kDequantizedLinear);
   AddInput(node, x);
   node.extra = {in_features * out_features, Axis::kOnce};
   const Tensor tensor = At(x);
@@ -281,7 +279,7 @@ Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double 
   const StorageId out = Allocate(elements, tensor.dtype, "mm");
   accumulated.Drop();
   quantized.Drop();
-  Value product = AddOutput(std::move(node), out, elements, tensor.dtype);
+  Value product = AddOutput(node, out, elements, tensor.dtype);
   x.Drop();
   if (bias) product = Add(std::move(product), Cast(bias, tensor.dtype));
   return product;
@@ -290,7 +288,7 @@ Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double 
 Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
                               double out_features) {
   x = LowPrecision(std::move(x));
-  Node node = Begin(OpKind::kFusedLoraLinear);
+  Node& node = Begin(OpKind::kFusedLoraLinear);
   AddInput(node, x);
   AddInput(node, down);
   AddInput(node, up);
@@ -303,7 +301,7 @@ Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool 
   Release(matrix);
   const double rank = At(down).elements.coefficient / in_features;
   Value low = Empty(tensor.elements * (rank / in_features), tensor.dtype, "low-rank input");
-  Value product = AddOutput(std::move(node), out, elements, tensor.dtype);
+  Value product = AddOutput(node, out, elements, tensor.dtype);
   x.Drop();
   return product;
 }
@@ -311,13 +309,13 @@ Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool 
 Value Tracer::BatchMatmul(Value a, Value b, Size out) {
   a = LowPrecision(std::move(a));
   b = LowPrecision(std::move(b));
-  Node node = Begin(OpKind::kBatchMatmul);
+  Node& node = Begin(OpKind::kBatchMatmul);
   AddInput(node, a);
   AddInput(node, b);
   if (RequiresGradient(b)) Keep(node, At(a).storage);
   if (RequiresGradient(a)) Keep(node, At(b).storage);
   const Dtype dtype = At(a).dtype;
-  Value product = AddOutput(std::move(node), Allocate(out, dtype, "bmm"), out, dtype);
+  Value product = AddOutput(node, Allocate(out, dtype, "bmm"), out, dtype);
   a.Drop();
   b.Drop();
   return product;
@@ -327,7 +325,7 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
   if (autocast_) x = Fp32(std::move(x));
   Value w = autocast_ ? Fp32(weight) : weight;
   Value b = autocast_ ? Fp32(bias) : bias;
-  Node node = Begin(OpKind::kLayerNorm);
+  Node& node = Begin(OpKind::kLayerNorm);
   AddInput(node, x);
   AddInput(node, w);
   AddInput(node, b);
@@ -348,13 +346,13 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
   }
   Release(mean);
   Release(rstd);
-  Value normed = AddOutput(std::move(node), out, tensor.elements, tensor.dtype);
+  Value normed = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
   return normed;
 }
 
 Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows) {
-  Node node = Begin(OpKind::kFusedNorm);
+  Node& node = Begin(OpKind::kFusedNorm);
   AddInput(node, x);
   AddInput(node, weight);
   const Tensor tensor = At(x);
@@ -363,13 +361,13 @@ Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows) {
   const StorageId scale = Allocate(rows, Dtype::kFp32, "rstd");
   if (NeedsBackward(node)) Keep(node, scale);
   Release(scale);
-  Value normed = AddOutput(std::move(node), out, tensor.elements, tensor.dtype);
+  Value normed = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
   return normed;
 }
 
 Value Tracer::FusedSwiglu(Value gate, Value up) {
-  Node node = Begin(OpKind::kPrepared);
+  Node& node = Begin(OpKind::kPrepared);
   AddInput(node, gate);
   AddInput(node, up);
   const Tensor tensor = At(gate);
@@ -378,25 +376,25 @@ Value Tracer::FusedSwiglu(Value gate, Value up) {
     Keep(node, At(up).storage);
   }
   Value product =
-      AddOutput(std::move(node), Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
+      AddOutput(node, Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
   gate.Drop();
   up.Drop();
   return product;
 }
 
 Value Tracer::Embedding(const Value& ids, const Value& weight, Size out) {
-  Node node = Begin(OpKind::kEmbedding);
+  Node& node = Begin(OpKind::kEmbedding);
   AddInput(node, weight);
   if (NeedsBackward(node)) Keep(node, At(ids).storage);
   const Dtype dtype = At(weight).dtype;
-  return AddOutput(std::move(node), Allocate(out, dtype, "embedding"), out, dtype);
+  return AddOutput(node, Allocate(out, dtype, "embedding"), out, dtype);
 }
 
 Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
   q = LowPrecision(std::move(q));
   k = LowPrecision(std::move(k));
   v = LowPrecision(std::move(v));
-  Node node = Begin(OpKind::kAttention);
+  Node& node = Begin(OpKind::kAttention);
   AddInput(node, q);
   AddInput(node, k);
   AddInput(node, v);
@@ -416,11 +414,11 @@ Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
   }
   Release(statistics);
   mask.Drop();
-  return AddOutput(std::move(node), out, query.elements, query.dtype);
+  return AddOutput(node, out, query.elements, query.dtype);
 }
 
 Value Tracer::NegativeLogLikelihood(Value log_probabilities, Value labels) {
-  Node node = Begin(OpKind::kNegativeLogLikelihood);
+  Node& node = Begin(OpKind::kNegativeLogLikelihood);
   AddInput(node, log_probabilities);
   const Dtype dtype = At(log_probabilities).dtype;
   constexpr Size kScalar{1, Axis::kOnce};
@@ -432,45 +430,47 @@ Value Tracer::NegativeLogLikelihood(Value log_probabilities, Value labels) {
   const StorageId weight = Allocate(kScalar, dtype, "total weight");
   if (NeedsBackward(node)) Keep(node, weight);
   Release(weight);
-  Value value = AddOutput(std::move(node), loss, kScalar, dtype);
+  Value value = AddOutput(node, loss, kScalar, dtype);
   log_probabilities.Drop();
   labels.Drop();
   return value;
 }
 
 Value Tracer::InPlaceCrossEntropy(Value logits) {
-  Node node = Begin(OpKind::kPrepared);
+  Node& node = Begin(OpKind::kPrepared);
   AddInput(node, logits);
   constexpr Size kScalar{1, Axis::kOnce};
   const bool wanted = NeedsBackward(node);
   if (wanted) Keep(node, At(logits).storage);
   Value losses = Empty({1, Axis::kTokens}, Dtype::kFp32, "losses");
-  Value loss = AddOutput(std::move(node), Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
+  Value loss = AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
   logits.Drop();
   return loss;
 }
 
 Value Tracer::Prepared(Value x, const Value& weight, Value x_gradient, Value weight_gradient, Size out, Dtype dtype) {
-  Node node = Begin(OpKind::kPrepared);
+  Node& node = Begin(OpKind::kPrepared);
   AddInput(node, x);
   AddInput(node, weight);
   if (NeedsBackward(node)) {
     Keep(node, At(x_gradient).storage);
     if (weight_gradient) Keep(node, At(weight_gradient).storage);
   }
-  return AddOutput(std::move(node), Allocate(out, dtype, "loss"), out, dtype);
+  return AddOutput(node, Allocate(out, dtype, "loss"), out, dtype);
 }
 
 Value Tracer::Narrow(const Value& x, Size part) {
-  Node node = Begin(OpKind::kSlice);
+  Node& node = Begin(OpKind::kSlice);
   AddInput(node, x);
   const Tensor tensor = At(x);
   Refer(tensor.storage);
-  return AddOutput(std::move(node), tensor.storage, part, tensor.dtype);
+  return AddOutput(node, tensor.storage, part, tensor.dtype);
 }
 
 Value Tracer::Checkpoint(const std::function<Value(Value)>& module, Value x) {
-  Node node = Begin(OpKind::kCheckpoint);
+  Node node;
+  node.kind = OpKind::kCheckpoint;
+  node.scope = scope;
   AddInput(node, x);
   const Mode outer = std::exchange(mode_, Mode::kDiscard);
   kept_ = 0;

@@ -76,18 +76,10 @@ Value Tracer::Weight(Size elements, Dtype dtype, Term term, const char* role, bo
   step_.storages.push_back({elements, dtype, term, scope.module, role, scope.in_layer});
   references_.push_back(-1);  // resident: no event ever ends it
   step_.weights.push_back({id, count});
-  Value value = Wrap(id, elements, dtype, trainable);
+  Value value = Wrap(id, elements, dtype, false);
   if (!trainable) return value;
   step_.trained.push_back({id, count});
-  Node leaf = Begin(OpKind::kLeaf);
-  leaf.is_weight = true;
-  leaf.out_elements = elements;
-  leaf.out_dtype = dtype;
-  Tensor& tensor = At(value);
-  tensor.is_weight = true;
-  tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};
-  nodes_.push_back(leaf);
-  return value;
+  return AddLeaf(std::move(value), true);
 }
 
 Value Tracer::Input(Size elements, Dtype dtype, const char* role) {
@@ -96,24 +88,36 @@ Value Tracer::Input(Size elements, Dtype dtype, const char* role) {
 
 Value Tracer::Empty(Size elements, Dtype dtype, const char* role) { return Input(elements, dtype, role); }
 
-Value Tracer::RequireGradient(Value x) {
-  Node leaf = Begin(OpKind::kLeaf);
-  Tensor& tensor = At(x);
-  leaf.out_elements = tensor.elements;
-  leaf.out_dtype = tensor.dtype;
-  tensor.requires_gradient = true;
-  tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};
-  nodes_.push_back(leaf);
-  return x;
-}
+Value Tracer::RequireGradient(Value x) { return AddLeaf(std::move(x), false); }
 
 // --- recording ------------------------------------------------------------------------------------------------------
 
-Tracer::Node Tracer::Begin(OpKind kind) const {
-  Node node;
-  node.kind = kind;
-  node.scope = scope;
-  return node;
+Tracer::Node& Tracer::Begin(OpKind kind) {
+  Node* node = &discarded_;
+  if (mode_ == Mode::kDiscard) {
+    node->inputs = 0;
+    node->saved_count = 0;
+    node->edges.fill({});
+  } else {
+    node = &nodes_.emplace_back();
+  }
+  node->kind = kind;
+  node->scope = scope;
+  return *node;
+}
+
+Value Tracer::AddLeaf(Value x, bool is_weight) {
+  Node& leaf = nodes_.emplace_back();
+  Tensor& tensor = At(x);
+  leaf.kind = OpKind::kLeaf;
+  leaf.scope = scope;
+  leaf.is_weight = is_weight;
+  leaf.out_elements = tensor.elements;
+  leaf.out_dtype = tensor.dtype;
+  tensor.requires_gradient = true;
+  tensor.is_weight = is_weight;
+  tensor.source = {static_cast<std::int32_t>(nodes_.size()) - 1, 0};
+  return x;
 }
 
 void Tracer::AddInput(Node& node, const Value& input) const {
@@ -141,14 +145,17 @@ void Tracer::Keep(Node& node, StorageId storage) {
   node.saved[node.saved_count++] = storage;
 }
 
-Value Tracer::AddOutput(Node&& node, StorageId storage, Size elements, Dtype dtype) {
+Value Tracer::AddOutput(Node& node, StorageId storage, Size elements, Dtype dtype) {
   const bool wanted = NeedsBackward(node);
   Value value = Wrap(storage, elements, dtype, wanted);
-  if (!wanted || mode_ == Mode::kDiscard) return value;
+  if (mode_ == Mode::kDiscard) return value;
+  if (!wanted) {
+    nodes_.pop_back();
+    return value;
+  }
   node.out_elements = elements;
   node.out_dtype = dtype;
-  At(value).source = {static_cast<std::int32_t>(nodes_.size()), 0};
-  nodes_.push_back(node);
+  At(value).source = {static_cast<std::int32_t>(nodes_.size()) - 1, 0};
   return value;
 }
 

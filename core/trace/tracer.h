@@ -222,11 +222,13 @@ class Tracer {
   const Tensor& At(const Value& value) const { return tensors_[static_cast<std::size_t>(value.index_)]; }
   void TensorDropped(std::int32_t index);
 
-  /// Starts a node with one input after another; AddOutput ties a tensor to it when any input requires a gradient.
-  Node Begin(OpKind kind) const;
+  /// Starts the last node, to which AddInput adds one input after another. AddOutput ties a tensor to it, or takes it
+  /// back where no input requires a gradient. One at a time: no other operation runs in between.
+  Node& Begin(OpKind kind);
   void AddInput(Node& node, const Value& input) const;
   bool NeedsBackward(const Node& node) const;
-  Value AddOutput(Node&& node, StorageId storage, Size elements, Dtype dtype);
+  Value AddOutput(Node& node, StorageId storage, Size elements, Dtype dtype);
+  Value AddLeaf(Value x, bool is_weight);
   Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
   Value LowPrecision(Value x);
   Value LowPrecisionWeight(const Value& weight);
@@ -249,6 +251,7 @@ class Tracer {
   std::vector<Tensor> tensors_;
   std::vector<std::int32_t> free_tensors_;
   std::vector<Node> nodes_;
+  Node discarded_;  ///< stands for the node at hand in kDiscard
   std::vector<Mark> marks_;
   std::vector<Recomputation> recomputations_;
   std::vector<WeightCopy> weight_copies_;  ///< autocast's cache
