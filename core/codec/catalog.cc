@@ -67,7 +67,7 @@ const CatalogSource* Catalog::FindSource(std::string_view id) const {
 Catalog ReadCatalog(std::string_view text, Issues& issues) {
   static constexpr std::string_view kKnown[] = {"meta", "gpus", "models", "stacks", "sources", "overheads"};
   Catalog catalog;
-  const JsonValue tree = ParseJson(text, kFileTextLimit, issues);
+  const JsonValue tree = ParseJson(text, kFileLimits, issues);
   if (!issues.empty()) return catalog;
   if (tree.kind != JsonKind::kObject) {
     AddIssue(issues, "wrong_type", "", "The catalog must be an object.",

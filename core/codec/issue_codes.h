@@ -20,6 +20,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"invalid_utf8", "The text holds bytes or escapes that are no characters.", "line column"},
     {"number_not_finite", "A number is NaN, infinite, or too large for a double.", "line column"},
     {"too_deep", "Objects and lists nest too deeply.", "high"},
+    {"too_many_values", "The text holds too many values.", "high"},
     {"duplicate_key", "An object gives a key twice.", "value"},
     // a field
     {"missing_field", "A field that must be there is not.", ""},

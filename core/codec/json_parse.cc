@@ -18,7 +18,8 @@ bool StartsWith(std::string_view text, std::string_view start) { return text.sub
 /// its own stack, so depth costs no machine stack here either.
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  TreeBuilder(std::string_view text, JsonValue& root, Issues& issues) : text_(text), root_(root), issues_(issues) {}
+  TreeBuilder(std::string_view text, std::size_t most_values, JsonValue& root, Issues& issues)
+      : text_(text), most_values_(most_values), root_(root), issues_(issues) {}
 
   bool null() override { return Add({}); }
   bool boolean(bool value) override {
@@ -81,14 +82,17 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   }
   bool Add(JsonValue&& value) {
     Place(std::move(value));
-    return true;
+    return CountValue();
   }
+  bool CountValue();
   bool Open(JsonKind kind);
   void SortMembers(std::vector<JsonMember>& members);
   std::string PathOf(std::size_t levels) const;
   std::string ErrorCode(std::size_t position, const Json::exception& fault) const;
 
   std::string_view text_;
+  std::size_t most_values_;
+  std::size_t values_ = 0;
   JsonValue& root_;
   Issues& issues_;
   std::vector<JsonValue*>
@@ -98,14 +102,21 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 bool TreeBuilder::Open(JsonKind kind) {
   if (open_.size() == kDepthLimit) {
     const std::string limit = std::to_string(kDepthLimit);
-    AddIssue(issues_, "too_deep", PathOf(1),
+    AddIssue(issues_, "too_deep", root_.kind == JsonKind::kObject ? PathOf(1) : std::string(),
              "The text nests more than " + limit + " objects and lists inside one another.", {{"high", limit}});
     return false;
   }
   JsonValue value;
   value.kind = kind;
   open_.push_back(&Place(std::move(value)));
-  return true;
+  return CountValue();
+}
+
+bool TreeBuilder::CountValue() {
+  if (++values_ <= most_values_) return true;
+  const std::string high = std::to_string(most_values_);
+  AddIssue(issues_, "too_many_values", "", Join({"The text holds more than ", high, " values."}), {{"high", high}});
+  return false;
 }
 
 /// The dotted path through the outermost `levels` open objects and lists.
@@ -143,10 +154,12 @@ std::string TreeBuilder::ErrorCode(std::size_t position, const Json::exception& 
   const std::string_view reason = fault.what();
   if (fault.id == 406) return "number_not_finite";
   if (reason.find("UTF-8") != reason.npos || reason.find("surrogate") != reason.npos) return "invalid_utf8";
-  // The lexer stops at the first character that fits no value: the N of NaN, the I of -Infinity.
-  const std::string_view rest = text_.substr(std::min(text_.size(), std::max<std::size_t>(position, 1) - 1));
-  for (const std::string_view literal : {"NaN", "Infinity", "nan", "inf"}) {
-    if (StartsWith(rest, literal)) return "number_not_finite";
+  // The lexer stops at the first character that fits no value: the N of NaN, the I of -Infinity, the a of nan.
+  for (const std::size_t back : {std::size_t{1}, std::size_t{2}}) {
+    const std::string_view rest = text_.substr(std::min(text_.size(), std::max(position, back) - back));
+    for (const std::string_view literal : {"NaN", "Infinity", "nan", "inf"}) {
+      if (StartsWith(rest, literal)) return "number_not_finite";
+    }
   }
   return "not_json";
 }
@@ -169,11 +182,11 @@ bool TreeBuilder::parse_error(std::size_t position, const std::string& /*token*/
 
 }  // namespace
 
-JsonValue ParseJson(std::string_view text, std::size_t length_limit, Issues& issues) {
+JsonValue ParseJson(std::string_view text, TextLimits limits, Issues& issues) {
   JsonValue root;
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (text.size() > length_limit) {
-    const std::string limit = std::to_string(length_limit);
+  if (text.size() > limits.bytes) {
+    const std::string limit = std::to_string(limits.bytes);
     AddIssue(issues, "text_too_long", "", Join({"The text is longer than ", limit, " bytes."}),
              {{"value", std::to_string(text.size())}, {"high", limit}});
   } else if (start == text.npos) {
@@ -181,7 +194,7 @@ JsonValue ParseJson(std::string_view text, std::size_t length_limit, Issues& iss
   } else if (text.find('\0') != text.npos) {  // to the parser that is where the text ends
     AddIssue(issues, "not_json", "", "The text is not valid JSON: it holds a null character.", {});
   } else {
-    TreeBuilder builder(text, root, issues);
+    TreeBuilder builder(text, limits.values, root, issues);
     Json::sax_parse(text.begin(), text.end(), &builder);
   }
   return root;

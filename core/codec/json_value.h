@@ -35,16 +35,21 @@ struct JsonMember {
   JsonValue value;
 };
 
-/// Longest texts that are looked at, in bytes.
-inline constexpr std::size_t kRequestTextLimit = std::size_t{256} * 1000;
-inline constexpr std::size_t kFileTextLimit = std::size_t{32} * 1000 * 1000;
+/// The largest texts that are read: bytes, and values in them.
+struct TextLimits {
+  std::size_t bytes;
+  std::size_t values;
+};
+inline constexpr TextLimits kRequestLimits = {256000, 20000};
+inline constexpr TextLimits kFileLimits = {32000000, 2000000};
 /// Objects and lists inside one another.
 inline constexpr int kDepthLimit = 16;
 
-/// Reads a text. Adds an issue for every fault: `empty_text`, `text_too_long`, `not_json`, `too_deep`, `invalid_utf8`,
-/// `number_not_finite`, `duplicate_key`; `field` is the dotted path of the place. The tree is only to be used when no
-/// issue was added. Time is linear in the text, and constant where it is longer than the limit.
-JsonValue ParseJson(std::string_view text, std::size_t length_limit, Issues& issues);
+/// Reads a text. Adds an issue for every fault: `empty_text`, `text_too_long`, `not_json`, `too_deep`,
+/// `too_many_values`, `invalid_utf8`, `number_not_finite`, `duplicate_key`; `field` is the dotted path of the place.
+/// The tree is only to be used when no issue was added. Time is linear in the text, and constant where it is longer
+/// than the limit.
+JsonValue ParseJson(std::string_view text, TextLimits limits, Issues& issues);
 
 /// Most issues of one report: a text of faults only must not become a report of megabytes.
 inline constexpr std::size_t kIssueLimit = 200;

@@ -70,7 +70,7 @@ void CheckDtypes(RequestReading& reading) {
 }
 
 void ReadTree(RequestReading& reading, std::string_view text) {
-  reading.tree = ParseJson(text, kRequestTextLimit, reading.issues);
+  reading.tree = ParseJson(text, kRequestLimits, reading.issues);
   if (!reading.issues.empty()) return;
   if (reading.tree.kind != JsonKind::kObject) {
     const std::string found(JsonKindName(reading.tree.kind));
