@@ -95,11 +95,20 @@ export class Calculator extends LitElement {
     await this.updateComplete;
     this.#watchVerdict();
     if (this.isPage) addEventListener("hashchange", () => this.#followLink());
+    addEventListener("beforeprint", () => this.#openForPaper(true));
+    addEventListener("afterprint", () => this.#openForPaper(false));
     this.#ready();
   }
 
   #ready() {
     document.documentElement.dataset.ready = "true";
+  }
+
+  /** Paper cannot be opened: what was assumed and how to check the privacy are printed. @param {boolean} open */
+  #openForPaper(open) {
+    for (const details of this.querySelectorAll("details")) {
+      if (details.matches(".assumed details, .private")) details.open = open;
+    }
   }
 
   #watchVerdict() {

@@ -22,6 +22,7 @@ export class Combobox extends LitElement {
     describedby: {},
     words: { attribute: false },
     emptyText: { attribute: false },
+    placeholder: {},
     query: { state: true },
     open: { state: true },
     active: { state: true },
@@ -37,6 +38,7 @@ export class Combobox extends LitElement {
     this.describedby = "";
     this.words = /** @type {import("./i18n.js").Words} */ (/** @type {unknown} */ (null));
     this.emptyText = "";
+    this.placeholder = "";
     /** Text being typed; null while the value is shown. @type {string | null} */
     this.query = null;
     this.open = false;
@@ -48,6 +50,38 @@ export class Combobox extends LitElement {
 
   createRenderRoot() {
     return this;
+  }
+
+  /** The list stands over everything, also over the edge of a panel that scrolls; so it is placed by hand. */
+  #place = () => {
+    const box = this.querySelector("input")?.getBoundingClientRect();
+    const list = /** @type {HTMLElement | null} */ (this.querySelector(".options"));
+    if (!box || !list) return;
+    const below = innerHeight - box.bottom - 12;
+    const above = box.top - 12;
+    const up = below < 200 && above > below;
+    list.style.setProperty("--start", `${box.left}px`);
+    list.style.setProperty("--size", `${box.width}px`);
+    list.style.setProperty("--top", up ? "auto" : `${box.bottom + 4}px`);
+    list.style.setProperty("--bottom", up ? `${innerHeight - box.top + 4}px` : "auto");
+    list.style.setProperty("--room", `${up ? above : below}px`);
+  };
+
+  #placing = false;
+
+  updated() {
+    if (this.open) this.#place();
+    if (this.open === this.#placing) return;
+    this.#placing = this.open;
+    const change = this.open ? addEventListener : removeEventListener;
+    change("scroll", this.#place, { capture: true });
+    change("resize", this.#place);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#close();
+    this.updated();
   }
 
   /** @returns {Option | undefined} */
@@ -167,7 +201,7 @@ export class Combobox extends LitElement {
     const { words } = this;
     const count = this.shown.length;
     const announced = !this.open || this.query === null ? "" : count === 0 ? this.emptyText
-      : words.t(count === 1 ? "ask.options.one" : "ask.options.other", { count });
+      : words.plural("ask.options", count);
     return html`
       <div class="combobox">
         <input
@@ -177,6 +211,7 @@ export class Combobox extends LitElement {
           autocomplete="off"
           autocapitalize="off"
           spellcheck="false"
+          placeholder=${this.placeholder || nothing}
           aria-autocomplete="list"
           aria-haspopup="listbox"
           aria-controls="${this.name}-list"

@@ -30,6 +30,7 @@ const placeholder = /\{(\w+)\}/;
 export function createWords(lang) {
   const own = texts[lang];
   const format = createFormat(locales[lang]);
+  const plural = new Intl.PluralRules(locales[lang]); // of both languages: one, other
 
   /** @param {string} key @returns {key is TextKey} */
   const has = (key) => Object.hasOwn(own, key);
@@ -43,6 +44,8 @@ export function createWords(lang) {
     format,
     has,
     t,
+    /** A text with the form for a number: `key.one`, `key.other`. @param {string} key @param {number} count @param {Record<string, string | number>} [values] */
+    plural: (key, count, values = {}) => t(/** @type {TextKey} */ (`${key}.${plural.select(count)}`), { ...values, count: format.integer(count) }),
     /** The text of a key made at run time, or what to show instead. @param {string} key @param {string} fallback */
     maybe: (key, fallback) => (has(key) ? own[key] : fallback),
     /** The texts under a key and what each needs to be filled with: `prefix` and `prefix.*`. @param {string} prefix */

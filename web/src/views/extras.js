@@ -12,12 +12,13 @@ export function limits(view) {
   const batch = answer?.request?.batch;
   if (!answer?.hardware || !batch) return nothing;
   const { format } = words;
-  /** @param {"batch" | "length"} key @param {number | null | undefined} value @param {string} unit */
-  const card = (key, value, unit) => html`<div class="limit-card">
+  const values = { length: format.integer(batch.sequence_length ?? 0), batch: format.integer(batch.per_device ?? 0) };
+  /** @param {"batch" | "length"} key @param {number | null | undefined} value */
+  const card = (key, value) => html`<div class="limit-card">
     <dt>${words.t(`limits.${key}`)}</dt>
     ${value
       ? html`<dd>
-          <strong>${format.integer(value)}</strong> <span>${unit}</span>
+          <strong>${format.integer(value)}</strong> <span>${words.plural(`limits.${key}.unit`, value, values)}</span>
           ${view.state[key].trim() === String(value)
             ? nothing
             : html`<button type="button" class="quiet" aria-label="${words.t("limits.use")}: ${words.t(`limits.${key}`)} ${format.integer(value)}" @click=${() => view.set({ [key]: String(value) })}>${words.t("limits.use")}</button>`}
@@ -28,8 +29,7 @@ export function limits(view) {
     <h3>${words.t("limits.heading")}</h3>
     <p class="caption">${words.t("limits.intro", { gpu: answer.hardware.name })}</p>
     <dl>
-      ${card("batch", extras?.batch, words.t("limits.batch.unit", { length: format.integer(batch.sequence_length ?? 0) }))}
-      ${card("length", extras?.length, words.t("limits.length.unit", { batch: format.integer(batch.per_device ?? 0) }))}
+      ${card("batch", extras?.batch)} ${card("length", extras?.length)}
     </dl>
   </section>`;
 }

@@ -104,6 +104,7 @@ export function figure(view) {
   const scale = (/** @type {number} */ bytes) => bytes / end;
   const gpu = description.gpus.find(({ id }) => id === answer.hardware?.gpu);
   const used = new Set(partsOf(memory).map(({ family }) => family));
+  const batch = answer.request?.batch;
   const weights = memory.terms?.find(({ id }) => id === "weights");
   return html`<section class="figure">
     <h3>${words.t("figure.heading")}</h3>
@@ -132,6 +133,8 @@ export function figure(view) {
       ${gpu
         ? html`<li>${words.t("note.gib", { marketed: format.marketed(gpu.memory_bytes), mebibytes: format.mebibytes(usable), usable: format.size(usable) })}</li>`
         : nothing}
+      ${answer.hardware?.usable_is_derived ? html`<li>${words.t("note.derived")}</li>` : nothing}
+      <li>${words.t("note.batch", { length: format.integer(batch?.sequence_length ?? 0), batch: format.integer(batch?.per_device ?? 0) })}</li>
     </ul>
   </section>`;
 }

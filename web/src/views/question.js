@@ -53,7 +53,8 @@ function combobox(view, key, options) {
       name=${idOf(key)}
       label=${words.t(`field.${key}`)}
       .options=${options}
-      .value=${state[key]}
+      .value=${key === "model" && state.config ? "" : state[key]}
+      placeholder=${key === "model" && state.config ? "config.json" : ""}
       .words=${words}
       .emptyText=${words.t(key === "model" ? "ask.options.none.model" : "ask.options.none")}
       .invalid=${isInvalid(view, key)}

@@ -50,7 +50,7 @@ function evidence({ words, answer }, formula, ids) {
         const source = sources[id];
         if (!source) return html`<dd>${id}</dd>`;
         return html`<dd>
-          ${source.title} <small>${source.locator}, ${words.t("terms.source.read", { date: words.format.date(source.read) })}</small>
+          ${source.title} <small>${source.locator === "-" ? "" : `${source.locator}, `}${words.t("terms.source.read", { date: words.format.date(source.read) })}</small>
         </dd>`;
       })}
     </div>

@@ -43,6 +43,8 @@ export function basisText({ words, answer }) {
   return words.t("verdict.basis", {
     method: words.t(methodKey({ words, answer })),
     model: answer.model.name,
+    length: words.format.integer(answer.request?.batch?.sequence_length ?? 0),
+    batch: words.format.integer(answer.request?.batch?.per_device ?? 0),
     expected: words.format.size(device.expected),
     usable: words.format.size(answer.fit.usable_bytes),
     range: words.range(device),

@@ -41,6 +41,7 @@ export const issues = {
   "issue.duplicate_key": "The text names “{value}” twice.",
   "issue.too_deep": "The text is nested too deeply: more than {high} levels.",
   "issue.text_too_long": "The text is too long: {value} characters, where at most {high} are read.",
+  "issue.too_many_values": "The text holds more values than are read: at most {high}.",
   "issue.empty_text": "The text is empty.",
   "issue.not_initialised": "The calculator has not read its catalog yet.",
   "issue.not_json": "This is not valid JSON.",

@@ -38,6 +38,7 @@ export const issues = {
   "issue.duplicate_key": "In de tekst staat ‘{value}’ twee keer.",
   "issue.too_deep": "De tekst is te diep genest: meer dan {high} niveaus.",
   "issue.text_too_long": "De tekst is te lang: {value} tekens, terwijl er ten hoogste {high} worden gelezen.",
+  "issue.too_many_values": "De tekst bevat meer waarden dan er gelezen worden: ten hoogste {high}.",
   "issue.empty_text": "De tekst is leeg.",
   "issue.not_initialised": "De rekenhulp heeft zijn catalogus nog niet gelezen.",
   "issue.not_json": "Dit is geen geldige JSON.",
