@@ -29,6 +29,8 @@ import { idOf } from "./views/view.js";
 /** Milliseconds before a change reaches the address bar and the status line: once a change, not once a keystroke. */
 const settled = 400;
 
+const mark = html`<span class="mark" aria-hidden="true"></span>Tunefit`;
+
 export class Calculator extends LitElement {
   static properties = { ui: { state: true }, words: { state: true }, failure: { state: true }, seen: { state: true }, status: { state: true } };
 
@@ -188,6 +190,7 @@ export class Calculator extends LitElement {
       words, ui, state, answer, extras, outdated, told,
       description: core.description,
       dropped: this.#dropped,
+      isPage: this.isPage,
       set: (patch) => store.set(patch),
       show: (patch) => (this.ui = { ...this.ui, ...patch }),
       reset: () => {
@@ -222,7 +225,7 @@ export class Calculator extends LitElement {
         /** @type {HTMLElement | null} */ (this.querySelector(".answer"))?.focus();
       }}>${t("page.skip")}</a>
       <header class="head">
-        <h1><span class="mark" aria-hidden="true"></span>Tunefit</h1>
+        ${this.isPage ? html`<h1>${mark}</h1>` : html`<p class="name">${mark}</p>`}
         <p>${t("page.description")}</p>
         <div class="langs" role="group" aria-label=${t("page.language")}>${langs.map((lang) => this.#langButton(lang))}</div>
       </header>

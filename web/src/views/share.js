@@ -12,13 +12,13 @@ export function share(view) {
   return html`<section class="share">
     <h3>${words.t("share.heading")}</h3>
     <div class="buttons">
-      <button type="button" @click=${() => view.copy("link")}>${words.t("share.link")}</button>
+      ${view.isPage ? html`<button type="button" @click=${() => view.copy("link")}>${words.t("share.link")}</button>` : nothing}
       <button type="button" ?disabled=${!answer} @click=${() => view.copy("markdown")}>${words.t("share.markdown")}</button>
       <button type="button" ?disabled=${!answer} @click=${() => view.copy("json")}>${words.t("share.json")}</button>
       <button type="button" @click=${() => print()}>${words.t("share.print")}</button>
       <span class="copied" role="status">${ui.copied ? words.t("share.copied") : ""}</span>
     </div>
-    ${state.config
+    ${state.config && view.isPage
       ? html`<p>
           <label class="check">
             <input type="checkbox" .checked=${ui.withConfig} aria-describedby=${idOf("with-config")}
@@ -31,7 +31,7 @@ export function share(view) {
     ${ui.manual
       ? html`<label class="manual">${words.t("share.manual")} <textarea readonly rows="5" .value=${ui.manual}></textarea></label>`
       : nothing}
-    <p class="hint">${words.t("share.private")}</p>
+    ${view.isPage ? html`<p class="hint">${words.t("share.private")}</p>` : nothing}
   </section>`;
 }
 

@@ -9,6 +9,7 @@
  * @property {boolean} outdated  the answer is of an earlier input
  * @property {import("../issues.js").Told[]} told  what is wrong with the input
  * @property {import("../contract.d.ts").Dropped[]} dropped  parts of the link left out
+ * @property {boolean} isPage  the link in the address bar is this calculator's
  * @property {Ui} ui
  * @property {(patch: Partial<import("../contract.d.ts").State>) => void} set
  * @property {(patch: Partial<Ui>) => void} show

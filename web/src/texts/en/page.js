@@ -35,7 +35,7 @@ export const page = {
   "verdict.tight.spare": "Tight. On the {gpu} about {headroom} should stay free, but not in every run.",
   "verdict.tight.short": "Tight. The {gpu} is about {headroom} short, though some runs squeeze in.",
   "verdict.does_not_fit": "It does not fit. The {gpu} is about {headroom} short.",
-  "verdict.basis": "{method} of {model}, with {length} tokens a sequence and batch {batch}, takes about {expected} of the {usable} on this card. Nine runs in ten should take {range}.",
+  "verdict.basis": "{method} of {model}, with {length} tokens a sequence and batch {batch}, takes about {expected}; this card has {usable}. Nine runs in ten should take {range}.",
   "verdict.word.fits": "Fits",
   "verdict.word.tight": "Tight",
   "verdict.word.does_not_fit": "Does not fit",

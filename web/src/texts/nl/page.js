@@ -35,7 +35,7 @@ export const page = {
   "verdict.tight.spare": "Krap. Op de {gpu} zou zo’n {headroom} vrij moeten blijven, maar niet in elke run.",
   "verdict.tight.short": "Krap. De {gpu} komt zo’n {headroom} tekort, al redden sommige runs het net.",
   "verdict.does_not_fit": "Het past niet. De {gpu} komt ongeveer {headroom} tekort.",
-  "verdict.basis": "{method} van {model}, met {length} tokens per sequentie en batch {batch}, vraagt ongeveer {expected} van de {usable} op deze kaart. Negen van de tien runs vragen {range}.",
+  "verdict.basis": "{method} van {model}, met {length} tokens per sequentie en batch {batch}, vraagt ongeveer {expected}; deze kaart heeft {usable}. Negen van de tien runs vragen {range}.",
   "verdict.word.fits": "Past",
   "verdict.word.tight": "Krap",
   "verdict.word.does_not_fit": "Past niet",
