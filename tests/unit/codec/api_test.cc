@@ -3,24 +3,99 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "tests/support/files.h"
 
 namespace tunefit {
 namespace {
 
+using Json = nlohmann::json;
+
+Json Parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
+
 TEST(Api, InitTakesTheBundledCatalog) {
-  const auto answer = nlohmann::json::parse(Init(test::ReadFile(TUNEFIT_CATALOG)), nullptr, false);
+  const Json answer = Parsed(Init(test::ReadFile(TUNEFIT_CATALOG)));
   ASSERT_TRUE(answer.is_object());
-  EXPECT_EQ(answer.value("status", ""), "ok") << answer.dump(2);
+  EXPECT_EQ(answer["status"], "ok") << answer.dump(2);
+}
+
+TEST(Api, NothingIsEstimatedBeforeACatalog) {
+  EXPECT_EQ(Parsed(Init("{}"))["status"], "invalid");
+  const Json report = Parsed(Estimate(R"({"version":1,"model":"gpt2"})"));
+  EXPECT_EQ(report["status"], "invalid");
+  EXPECT_EQ(report["issues"][0]["code"], "not_initialised");
+  EXPECT_TRUE(Parsed(Describe())["models"].empty());
+  EXPECT_EQ(Parsed(Init(test::ReadFile(TUNEFIT_CATALOG)))["status"], "ok");
+  EXPECT_EQ(Parsed(Estimate(R"({"version":1,"model":"gpt2"})"))["status"], "ok");
 }
 
 TEST(Api, AnyTextGetsAReport) {
+  Init(test::ReadFile(TUNEFIT_CATALOG));
   for (const char* request : {"", "{", "[]", "null", "{\"version\":1}", "\xff\xfe"}) {
-    const auto report = nlohmann::json::parse(Estimate(request), nullptr, false);
+    const Json report = Parsed(Estimate(request));
     ASSERT_TRUE(report.is_object()) << request;
-    EXPECT_EQ(report.value("status", ""), "invalid") << request;
+    EXPECT_EQ(report["status"], "invalid") << request;
     EXPECT_FALSE(report["issues"].empty()) << request;
+  }
+}
+
+TEST(Api, EveryChoiceDescribedIsModelled) {
+  Init(test::ReadFile(TUNEFIT_CATALOG));
+  const Json description = Parsed(Describe());
+  for (const auto& [field, words] : description["choices"].items()) {
+    for (const Json& word : words) {
+      Json request = {{"version", 1}, {"model", "llama-3.1-8b"}};
+      if (field.rfind("quantization", 0) == 0 || field.rfind("method.a", 0) == 0)
+        request["method"] = {{"kind", "lora"}};
+      if (field == "quantization.prepare_kbit") request["quantization"] = {{"kind", "nf4"}};
+      const bool list = field == "fused_kernels" || field == "include";
+      std::string pointer = "/" + field;
+      for (char& c : pointer) c = c == '.' ? '/' : c;
+      request[Json::json_pointer(pointer)] = list ? Json::array({word}) : word;
+      const Json report = Parsed(Estimate(request.dump()));
+      EXPECT_EQ(report["status"], "ok") << request << report["issues"];
+    }
+  }
+}
+
+TEST(Api, TheLimitsDescribedAreTheLimits) {
+  Init(test::ReadFile(TUNEFIT_CATALOG));
+  const Json description = Parsed(Describe());
+  for (const auto& [field, limits] : description["limits"].items()) {
+    for (const bool low : {true, false}) {
+      Json request = {{"version", 1}, {"model", "llama-3.1-8b"}, {"method", {{"kind", "lora"}}}};
+      std::string pointer = "/" + field;
+      for (char& c : pointer) c = c == '.' ? '/' : c;
+      const double limit = limits[low ? "low" : "high"].get<double>();
+      const auto out_of_range = [&](double value) {
+        request[Json::json_pointer(pointer)] = value;
+        const Json report = Parsed(Estimate(request.dump()));
+        for (const Json& issue : report["issues"]) {
+          if (issue["code"] == "out_of_range" && issue["field"] == field) return true;
+        }
+        return false;
+      };
+      EXPECT_FALSE(out_of_range(limit)) << field;
+      EXPECT_TRUE(out_of_range(low ? limit - 1 : limit + 1)) << field;
+    }
+  }
+}
+
+TEST(Api, EveryDescribedModelAndCardIsKnown) {
+  Init(test::ReadFile(TUNEFIT_CATALOG));
+  const Json description = Parsed(Describe());
+  for (const Json& model : description["models"]) {
+    const Json report = Parsed(Estimate(Json({{"version", 1}, {"model", model["id"]}, {"detail", "summary"}}).dump()));
+    ASSERT_EQ(report["status"], "ok") << model["id"] << report["issues"];
+    EXPECT_EQ(report["model"]["parameters"], model["parameters"]);
+  }
+  for (const Json& gpu : description["gpus"]) {
+    const Json request = {{"version", 1}, {"model", "gpt2"}, {"hardware", {{"gpu", gpu["id"]}}}};
+    const Json report = Parsed(Estimate(request.dump()));
+    ASSERT_EQ(report["status"], "ok") << gpu["id"];
+    EXPECT_EQ(report["fit"]["usable_bytes"], gpu["usable_bytes"]);
   }
 }
 

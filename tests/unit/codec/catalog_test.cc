@@ -1,0 +1,150 @@
+#include "core/codec/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/model/parameters.h"
+#include "tests/support/files.h"
+
+namespace tunefit {
+namespace {
+
+using Json = nlohmann::json;
+
+Json Parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
+
+/// The catalogs of tests/catalog are about rows; the fitted constants are the same for all of them.
+std::string WithOverheads(Json catalog) {
+  catalog["overheads"] = Parsed(test::ReadFile(TUNEFIT_CATALOG))["overheads"];
+  return catalog.dump();
+}
+
+/// `gpus[0].memory_GiB`, as tests/catalog writes it, is `gpus.0.memory_GiB` here.
+std::string Dotted(std::string path) {
+  for (std::size_t at = path.find('['); at != std::string::npos; at = path.find('[')) {
+    path[at] = '.';
+    path.erase(path.find(']', at), 1);
+  }
+  return path;
+}
+
+std::string Listed(const Issues& issues) {
+  std::string text;
+  for (const Issue& issue : issues) text += issue.code + " " + issue.field + ": " + issue.message + "\n";
+  return text;
+}
+
+class TheCatalog : public testing::Test {
+ protected:
+  TheCatalog() : catalog_(ReadCatalog(test::ReadFile(TUNEFIT_CATALOG), issues_)) {}
+
+  Issues issues_;
+  Catalog catalog_;
+};
+
+TEST_F(TheCatalog, IsRead) {
+  EXPECT_TRUE(issues_.empty()) << Listed(issues_);
+  EXPECT_GT(catalog_.gpus.size(), 50U);
+  EXPECT_GT(catalog_.models.size(), 90U);
+  EXPECT_FALSE(catalog_.stacks.empty());
+  EXPECT_FALSE(catalog_.overheads.contexts.empty());
+}
+
+TEST_F(TheCatalog, CountsEveryModelExactly) {
+  const Json published = Parsed(test::ReadFile(TUNEFIT_SOURCE_DIR "/tests/golden/published_params.json"));
+  for (const Json& row : published) {
+    const CatalogModel* model = catalog_.FindModel(row["id"].get<std::string>());
+    ASSERT_NE(model, nullptr) << row["id"];
+    std::int64_t expected = row["published"].get<std::int64_t>();
+    for (const Json& adjustment : row["adjustments"]) expected -= adjustment["count"].get<std::int64_t>();
+    EXPECT_EQ(CountParameters(model->architecture).total(), expected) << row["id"];
+  }
+}
+
+TEST_F(TheCatalog, FindsModelsByEveryNameInAnyCase) {
+  const CatalogModel* model = catalog_.FindModel("llama-3.1-8b");
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(catalog_.FindModel("META-LLAMA/Llama-3.1-8B"), model);
+  for (const CatalogModel& row : catalog_.models) {
+    EXPECT_EQ(catalog_.FindModel(row.id), &row);
+    EXPECT_EQ(catalog_.FindModel(row.hf_id), &row);
+    for (const std::string& alias : row.aliases) EXPECT_EQ(catalog_.FindModel(alias), &row) << alias;
+  }
+  EXPECT_EQ(catalog_.FindModel(""), nullptr);
+  EXPECT_EQ(catalog_.FindModel("llama"), nullptr);
+}
+
+TEST_F(TheCatalog, ConvertsUnitsOnce) {
+  const Gpu* gpu = catalog_.FindGpu("RTX-4090");
+  ASSERT_NE(gpu, nullptr);
+  EXPECT_EQ(gpu->memory_bytes, 24.0 * 1024 * 1024 * 1024);
+  EXPECT_EQ(gpu->usable_bytes, 24564.0 * 1024 * 1024);
+  EXPECT_FALSE(gpu->usable_is_derived);
+  for (const CatalogGpu& row : catalog_.gpus) {
+    EXPECT_GT(row.gpu.usable_bytes, 0.9 * row.gpu.memory_bytes) << row.gpu.id;
+    EXPECT_LE(row.gpu.usable_bytes, row.gpu.memory_bytes) << row.gpu.id;
+  }
+}
+
+TEST_F(TheCatalog, StackVersionsHoldUntilTheNext) {
+  const CatalogStack* stack = catalog_.FindStack("transformers");
+  ASSERT_NE(stack, nullptr);
+  EXPECT_EQ(stack->At("2023-11").fields.attention, "eager");
+  EXPECT_EQ(stack->At("2023-12").fields.attention, "sdpa");
+  EXPECT_EQ(stack->At("2099-01").fields.attention, "sdpa");
+  EXPECT_EQ(&stack->At("1999-01"), &stack->versions.front());
+  EXPECT_EQ(stack->At("2025-07").fields.optimizer, "adamw_torch");
+  EXPECT_EQ(stack->At("2025-08").fields.optimizer, "adamw_torch_fused");
+}
+
+TEST(ReadCatalog, AcceptsTheMinimalOne) {
+  Issues issues;
+  ReadCatalog(WithOverheads(Parsed(test::ReadFile(TUNEFIT_SOURCE_DIR "/tests/catalog/minimal.json"))), issues);
+  EXPECT_TRUE(issues.empty()) << Listed(issues);
+}
+
+TEST(ReadCatalog, RefusesWhatTheSchemasRefuse) {
+  int seen = 0;
+  for (const auto& file : std::filesystem::directory_iterator(TUNEFIT_SOURCE_DIR "/tests/catalog/broken")) {
+    const Json row = Parsed(test::ReadFile(file.path()));
+    if (!row["loader"].get<bool>()) continue;
+    ++seen;
+    Issues issues;
+    ReadCatalog(WithOverheads(row["catalog"]), issues);
+    const std::string code = row["expected_code"].get<std::string>();
+    const std::string field = Dotted(row["field"].get<std::string>());
+    const bool found = std::any_of(issues.begin(), issues.end(),
+                                   [&](const Issue& issue) { return issue.code == code && issue.field == field; });
+    EXPECT_TRUE(found) << row["name"] << " wants " << code << " " << field << ", found\n" << Listed(issues);
+  }
+  EXPECT_GT(seen, 20);
+}
+
+TEST(ReadCatalog, DerivesWhatACardShows) {
+  Issues issues;
+  const Catalog catalog =
+      ReadCatalog(WithOverheads(Parsed(test::ReadFile(TUNEFIT_SOURCE_DIR "/tests/catalog/minimal.json"))), issues);
+  const Gpu* derived = catalog.FindGpu("card-b");
+  ASSERT_NE(derived, nullptr);
+  EXPECT_TRUE(derived->usable_is_derived);
+  // No card of that vendor was read: the only share seen is 24564 MiB of 24 GiB.
+  EXPECT_EQ(derived->usable_bytes,
+            static_cast<double>(static_cast<std::int64_t>(192.0 * 1024 * 1024 * 1024 * (24564.0 / (24 * 1024)))));
+}
+
+TEST(ReadCatalog, NeverFailsOnWrongTexts) {
+  for (const char* text : {"", "{", "[]", "null", "{}", R"({"gpus":{},"models":[1],"stacks":[{}],"sources":"x"})",
+                           R"({"meta":1,"overheads":[],"gpus":[[]],"models":[{"config":3}]})"}) {
+    Issues issues;
+    ReadCatalog(text, issues);
+    EXPECT_FALSE(issues.empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tunefit

@@ -1,0 +1,192 @@
+#include "core/codec/hf_config.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/model/parameters.h"
+#include "tests/support/files.h"
+
+namespace tunefit {
+namespace {
+
+class Config : public testing::Test {
+ protected:
+  HfConfig Read(std::string_view text) {
+    issues_.clear();
+    tree_ = ParseJson(text, kRequestLimits, issues_);
+    const ObjectReader reader(tree_, "model.config", NullRule::kAbsent, issues_);
+    return ReadHfConfig(reader);
+  }
+  /// A small model of that type with more keys.
+  HfConfig Small(const std::string& type, const std::string& more = "") {
+    return Read(R"({"model_type":")" + type +
+                R"(","hidden_size":64,"intermediate_size":96,"num_hidden_layers":4,"num_attention_heads":4,)" +
+                R"("vocab_size":100)" + more + "}");
+  }
+  const Block& OnlyBlock(const HfConfig& config) {
+    EXPECT_TRUE(issues_.empty()) << issues_[0].message;
+    EXPECT_EQ(config.architecture.runs.size(), 1U);
+    return config.architecture.runs[0].period[0];
+  }
+
+  JsonValue tree_;
+  Issues issues_;
+};
+
+TEST_F(Config, EveryFixtureReadsToItsCountOrIsNotModelled) {
+  const std::string folder = TUNEFIT_SOURCE_DIR "/tests/golden/configs/";
+  const auto rows = nlohmann::json::parse(test::ReadFile(folder + "expected.json"), nullptr, false);
+  ASSERT_GT(rows.size(), 40U);
+  for (const auto& row : rows) {
+    const std::string file = row["file"].get<std::string>();
+    const HfConfig config = Read(test::ReadFile(folder + file));
+    if (row["modelled"].get<bool>()) {
+      ASSERT_TRUE(issues_.empty()) << file << ": " << issues_[0].message;
+      EXPECT_EQ(CountParameters(config.architecture).total(), row["parameters"].get<std::int64_t>()) << file;
+      EXPECT_EQ(config.quantization || !config.other_quantization.empty(), !row["quantized"].is_null()) << file;
+    } else {
+      ASSERT_EQ(issues_.size(), 1U) << file;
+      EXPECT_EQ(issues_[0].code, "not_modelled") << file;
+      EXPECT_EQ(issues_[0].field, "model.config.model_type") << file;
+    }
+  }
+}
+
+TEST_F(Config, BiasesFollowTheTypeAndItsKeys) {
+  const Block llama = OnlyBlock(Small("llama"));
+  EXPECT_FALSE(llama.attention.query.bias || llama.attention.output.bias || llama.mlp.up.bias);
+  const Block biased = OnlyBlock(Small("llama", R"(,"attention_bias":true,"mlp_bias":true)"));
+  EXPECT_TRUE(biased.attention.query.bias && biased.attention.value.bias && biased.attention.output.bias);
+  EXPECT_TRUE(biased.mlp.gate.bias && biased.mlp.up.bias && biased.mlp.down.bias);
+  const Block qwen2 = OnlyBlock(Small("qwen2"));
+  EXPECT_TRUE(qwen2.attention.query.bias && qwen2.attention.key.bias && qwen2.attention.value.bias);
+  EXPECT_FALSE(qwen2.attention.output.bias || qwen2.mlp.up.bias);
+  const Block qwen = OnlyBlock(Small("qwen", R"(,"no_bias":true,"kv_channels":16)"));
+  EXPECT_TRUE(qwen.attention.query.bias);
+  EXPECT_FALSE(qwen.attention.output.bias || qwen.mlp.down.bias);
+  const Block internlm2 = OnlyBlock(Small("internlm2", R"(,"bias":true)"));
+  EXPECT_TRUE(internlm2.attention.query.bias && internlm2.attention.output.bias);
+  EXPECT_FALSE(internlm2.mlp.up.bias);
+}
+
+TEST_F(Config, FusedProjectionsAreAsWideAsTheirParts) {
+  const Block internlm2 = OnlyBlock(Small("internlm2", R"(,"num_key_value_heads":2)"));
+  EXPECT_EQ(internlm2.attention.query.out_features, 64 + 2 * 32);  // q 4 x 16, k and v 2 x 16 each
+  EXPECT_STREQ(internlm2.attention.query.name, "wqkv");
+  EXPECT_STREQ(internlm2.mlp.gate.name, "w1");
+  EXPECT_STREQ(internlm2.mlp.up.name, "w3");
+  const Block qwen = OnlyBlock(Small("qwen", R"(,"kv_channels":32)"));
+  EXPECT_EQ(qwen.attention.query.out_features, 3 * 4 * 32);
+  EXPECT_EQ(qwen.attention.output.in_features, 4 * 32);
+  EXPECT_EQ(qwen.mlp.up.out_features, 48);  // intermediate_size counts w1 and w2
+}
+
+TEST_F(Config, HeadWidthIsGivenOrDerivedOrTheClassDefault) {
+  EXPECT_EQ(OnlyBlock(Small("llama")).attention.head_dim, 16);
+  EXPECT_EQ(OnlyBlock(Small("llama", R"(,"head_dim":null)")).attention.head_dim, 16);
+  EXPECT_EQ(OnlyBlock(Small("llama", R"(,"head_dim":24)")).attention.query.out_features, 96);
+  EXPECT_EQ(OnlyBlock(Small("qwen3")).attention.head_dim, 128);
+  EXPECT_EQ(OnlyBlock(Small("qwen3", R"(,"head_dim":null)")).attention.head_dim, 16);
+  EXPECT_EQ(OnlyBlock(Small("gemma2", R"(,"sliding_window":null)")).attention.head_dim, 256);
+}
+
+TEST_F(Config, TiesFollowTheClassWhereTheKeyIsMissing) {
+  EXPECT_FALSE(Small("llama").architecture.tied_head);
+  EXPECT_FALSE(Small("qwen2").architecture.tied_head);
+  EXPECT_TRUE(Small("gemma2").architecture.tied_head);
+  EXPECT_TRUE(Small("gpt2").architecture.tied_head);
+  EXPECT_TRUE(Small("llama", R"(,"tie_word_embeddings":true)").architecture.tied_head);
+  EXPECT_FALSE(Small("gemma2", R"(,"tie_word_embeddings":false)").architecture.tied_head);
+}
+
+TEST_F(Config, Gpt2HasPositionsDropoutAndNoGate) {
+  const HfConfig config = Read(R"({"model_type":"gpt2","n_embd":48,"n_layer":2,"n_head":4,"vocab_size":100})");
+  const Block block = OnlyBlock(config);
+  EXPECT_EQ(config.architecture.position_rows, 1024);
+  EXPECT_EQ(config.architecture.embedding_dropout, 0.1);
+  EXPECT_EQ(block.residual_dropout, 0.1);
+  EXPECT_EQ(block.attention.dropout, 0.1);
+  EXPECT_FALSE(block.mlp.gated || block.attention.rotary);
+  EXPECT_EQ(block.mlp.up.out_features, 4 * 48);
+  EXPECT_EQ(block.mlp.activation, Activation::kGeluNew);
+  const HfConfig quiet =
+      Read(R"({"model_type":"gpt2","n_embd":48,"n_layer":2,"n_head":4,"vocab_size":100,"n_inner":64,"resid_pdrop":0})");
+  EXPECT_EQ(OnlyBlock(quiet).residual_dropout, 0);
+  EXPECT_EQ(OnlyBlock(quiet).mlp.up.out_features, 64);
+}
+
+TEST_F(Config, GraniteAndGemmaScaleAndCap) {
+  const HfConfig granite = Small("granite");
+  EXPECT_TRUE(granite.architecture.scales_embedding && granite.architecture.scales_logits);
+  EXPECT_TRUE(OnlyBlock(granite).scales_residual);
+  const HfConfig gemma = Small("gemma2", R"(,"final_logit_softcapping":null,"sliding_window":null)");
+  EXPECT_FALSE(gemma.architecture.logits_softcap);
+  EXPECT_TRUE(OnlyBlock(gemma).attention.score_softcap);
+  EXPECT_TRUE(OnlyBlock(gemma).norms_after);
+}
+
+TEST_F(Config, WindowsMakeRuns) {
+  EXPECT_EQ(OnlyBlock(Small("mistral")).attention.window, 4096);
+  EXPECT_EQ(OnlyBlock(Small("mistral", R"(,"sliding_window":null)")).attention.window, 0);
+  EXPECT_EQ(OnlyBlock(Small("llama", R"(,"sliding_window":64)")).attention.window, 0);
+  EXPECT_EQ(OnlyBlock(Small("qwen2", R"(,"sliding_window":64,"use_sliding_window":false)")).attention.window, 0);
+
+  const auto gemma = Small("gemma2", R"(,"sliding_window":64)").architecture.runs;
+  ASSERT_EQ(gemma.size(), 1U);
+  EXPECT_EQ(gemma[0].repeats, 2);
+  EXPECT_EQ(gemma[0].period[0].attention.window, 64);
+  EXPECT_EQ(gemma[0].period[1].attention.window, 0);
+
+  const auto upper = Small("qwen2", R"(,"use_sliding_window":true,"sliding_window":64,"max_window_layers":3)");
+  ASSERT_EQ(upper.architecture.runs.size(), 2U);
+  EXPECT_EQ(upper.architecture.runs[0].repeats, 3);
+  EXPECT_EQ(upper.architecture.runs[0].period[0].attention.window, 0);
+  EXPECT_EQ(upper.architecture.runs[1].period[0].attention.window, 64);
+  EXPECT_EQ(upper.architecture.layers(), 4);
+
+  const auto listed =
+      Small("qwen3", R"(,"use_sliding_window":true,"sliding_window":64,"layer_types":["full_attention",)"
+                     R"("sliding_attention","sliding_attention","sliding_attention"])");
+  EXPECT_EQ(listed.architecture.runs[1].repeats, 3);
+}
+
+TEST_F(Config, AnOddNumberOfAlternatingLayersKeepsTheLast) {
+  const auto runs = Read(R"({"model_type":"gemma2","hidden_size":64,"intermediate_size":96,"num_hidden_layers":5,)"
+                         R"("num_attention_heads":4,"vocab_size":100,"sliding_window":8})")
+                        .architecture.runs;
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].repeats, 2);
+  EXPECT_EQ(runs[1].repeats, 1);
+  EXPECT_EQ(runs[1].period[0].attention.window, 8);
+}
+
+TEST_F(Config, QuantizationIsRead) {
+  const auto nf4 = Small("llama", R"(,"quantization_config":{"load_in_4bit":true,"bnb_4bit_quant_type":"nf4",)"
+                                  R"("bnb_4bit_use_double_quant":true})");
+  ASSERT_TRUE(nf4.quantization.has_value());
+  EXPECT_EQ(nf4.quantization->kind, QuantizationKind::kNf4);
+  EXPECT_TRUE(nf4.quantization->double_quant);
+  const auto plain = Small("llama", R"(,"quantization_config":{"load_in_4bit":true})");
+  EXPECT_EQ(plain.quantization->kind, QuantizationKind::kFp4);  // bitsandbytes' default
+  const auto int8 = Small("llama", R"(,"quantization_config":{"load_in_8bit":true})");
+  EXPECT_EQ(int8.quantization->kind, QuantizationKind::kInt8);
+  EXPECT_EQ(Small("llama", R"(,"quantization_config":{"quant_method":"awq"})").other_quantization, "awq");
+}
+
+TEST_F(Config, SaysWhatTheClassDecided) {
+  const HfConfig config = Small("llama");
+  std::string fields;
+  for (const Assumption& assumption : config.assumptions) fields += assumption.field + "=" + assumption.value + " ";
+  EXPECT_EQ(fields, "model.config.num_key_value_heads=4 model.config.tie_word_embeddings=false ");
+}
+
+TEST_F(Config, UnknownKeysAndNullsAreNoFaults) {
+  Small("llama",
+        R"(,"rope_scaling":{"type":"x"},"whatever":[1,2],"num_key_value_heads":null,"torch_dtype":"bfloat16")");
+  EXPECT_TRUE(issues_.empty());
+}
+
+}  // namespace
+}  // namespace tunefit

@@ -1,0 +1,177 @@
+#include "core/codec/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <clocale>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/codec/api.h"
+#include "tests/support/files.h"
+
+namespace tunefit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Report : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { Init(test::ReadFile(TUNEFIT_CATALOG)); }
+
+  static Json Ask(const std::string& request) { return Json::parse(Estimate(request), nullptr, false); }
+  static std::vector<std::string> Requests() {
+    std::vector<std::string> requests;
+    for (const char* file : {"basic.jsonl", "varied.jsonl"}) {
+      const auto lines = test::ReadLines(std::string(TUNEFIT_SOURCE_DIR "/tests/golden/requests/") + file);
+      requests.insert(requests.end(), lines.begin(), lines.end());
+    }
+    return requests;
+  }
+};
+
+void Walk(const Json& json, const std::string& path,
+          const std::function<void(const std::string&, const Json&)>& visit) {
+  visit(path, json);
+  if (!json.is_structured()) return;
+  for (const auto& [key, value] : json.items()) Walk(value, path + "." + key, visit);
+}
+
+/// The same request with the members of every object the other way round.
+Json Reversed(const Json& json) {
+  if (json.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : json) list.push_back(Reversed(item));
+    return list;
+  }
+  if (!json.is_object()) return json;
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  Json object = Json::object();
+  for (auto key = keys.rbegin(); key != keys.rend(); ++key) object[*key] = Reversed(json[*key]);
+  return object;
+}
+
+TEST_F(Report, TermsSumToThePeak) {
+  for (const std::string& request : Requests()) {
+    const Json report = Ask(request);
+    if (report["status"] != "ok" || !report["memory"]["per_gpu"].contains("terms")) continue;
+    const Json& gpu = report["memory"]["per_gpu"];
+    std::int64_t sum = 0;
+    for (const Json& term : gpu["terms"]) {
+      std::int64_t items = 0;
+      for (const Json& item : term["items"]) items += item["bytes"].get<std::int64_t>();
+      EXPECT_EQ(items, term["bytes"].get<std::int64_t>()) << request;
+      sum += items;
+    }
+    EXPECT_EQ(sum, gpu["phases"]["peak_step"].get<std::int64_t>()) << request;
+  }
+}
+
+TEST_F(Report, GroupsSumToTheModel) {
+  for (const std::string& request : Requests()) {
+    const Json report = Ask(request);
+    if (report["status"] != "ok") continue;
+    std::int64_t parameters = 0;
+    std::int64_t trainable = 0;
+    for (const Json& group : report["model"]["groups"]) {
+      if (group["group"] != "adapters") parameters += group["parameters"].get<std::int64_t>();
+      trainable += group["trainable_parameters"].get<std::int64_t>();
+    }
+    EXPECT_EQ(parameters, report["model"]["parameters"].get<std::int64_t>()) << request;
+    EXPECT_EQ(trainable, report["model"]["trainable_parameters"].get<std::int64_t>()) << request;
+  }
+}
+
+TEST_F(Report, BytesAreWholeNumbersInOrder) {
+  for (const std::string& request : Requests()) {
+    const Json report = Ask(request);
+    Walk(report["memory"], "memory", [&](const std::string& path, const Json& value) {
+      EXPECT_FALSE(value.is_number_float()) << path << value << request;
+      if (!value.is_object() || !value.contains("expected")) return;
+      EXPECT_LE(value["low"].get<std::int64_t>(), value["expected"].get<std::int64_t>()) << path << request;
+      EXPECT_LE(value["expected"].get<std::int64_t>(), value["high"].get<std::int64_t>()) << path << request;
+    });
+  }
+}
+
+TEST_F(Report, TheCompletedRequestGivesTheSameFiguresAndNoAssumptions) {
+  for (const std::string& request : Requests()) {
+    const Json report = Ask(request);
+    if (report["status"] != "ok") continue;
+    const Json again = Ask(report["request"].dump());
+    EXPECT_EQ(again["request"], report["request"]) << request;
+    for (const char* part : {"model", "recipe", "hardware", "memory", "fit"}) {
+      EXPECT_EQ(again[part], report[part]) << part << request;
+    }
+    for (const Json& assumption : again["assumptions"]) EXPECT_EQ(assumption["reason"], "class_default") << request;
+  }
+}
+
+TEST_F(Report, TheOrderOfKeysDoesNotMatter) {
+  for (const std::string& request : Requests()) {
+    const Json parsed = Json::parse(request, nullptr, false);
+    if (!parsed.is_object()) continue;
+    EXPECT_EQ(Estimate(Reversed(parsed).dump()), Estimate(request)) << request;
+  }
+}
+
+TEST_F(Report, TheLocaleDoesNotMatter) {
+  const std::string request = R"({"version":1,"model":"gpt2","method":{"kind":"lora","dropout":0.25}})";
+  const std::string expected = Estimate(request);
+  for (const char* name : {"de_DE.UTF-8", "nl_NL.UTF-8", "fr_FR.UTF-8"}) {
+    if (std::setlocale(LC_ALL, name) == nullptr) continue;  // not installed
+    EXPECT_EQ(Estimate(request), expected) << name;
+  }
+  std::setlocale(LC_ALL, "C");
+}
+
+TEST_F(Report, ASummaryIsTheFullReportWithoutItsExplanations) {
+  Json request = Json::parse(R"({"version":1,"model":"llama-3.1-8b","hardware":{"gpu":"h100-sxm"}})");
+  const Json full = Ask(request.dump());
+  request["detail"] = "summary";
+  Json summary = Ask(request.dump());
+  EXPECT_FALSE(summary.contains("sources"));
+  for (const char* part : {"terms", "overheads", "timeline"}) EXPECT_FALSE(summary["memory"]["per_gpu"].contains(part));
+  for (const char* part : {"phases", "peak_moment", "allocated", "reserved", "device"}) {
+    EXPECT_EQ(summary["memory"]["per_gpu"][part], full["memory"]["per_gpu"][part]) << part;
+  }
+  EXPECT_EQ(summary["fit"], full["fit"]);
+}
+
+TEST_F(Report, FitIsThereWithHardwareAndLimitsWhenAskedFor) {
+  EXPECT_TRUE(Ask(R"({"version":1,"model":"gpt2"})")["fit"].is_null());
+  const Json plain = Ask(R"({"version":1,"model":"gpt2","hardware":{"gpu":"rtx-4090"}})")["fit"];
+  EXPECT_TRUE(plain["largest_batch"].is_null());
+  const Json fit = Ask(R"({"version":1,"model":"gpt2","hardware":{"gpu":"rtx-4090"},"include":["limits"]})")["fit"];
+  EXPECT_GT(fit["largest_batch"].get<int>(), 1);
+  EXPECT_GT(fit["longest_sequence_tokens"].get<int>(), 1);
+  EXPECT_LE(fit["longest_sequence_tokens"].get<int>(), 1024);  // GPT-2's positions
+}
+
+TEST_F(Report, EverySourceNamedIsListed) {
+  const Json report = Ask(R"({"version":1,"model":"llama-3.1-8b","hardware":{"gpu":"h100-sxm"}})");
+  std::set<std::string> named;
+  Walk(report, "", [&](const std::string& path, const Json& value) {
+    if (path.size() < 11 || path.substr(path.size() - 11) != ".source_ids") return;
+    for (const Json& id : value) named.insert(id.get<std::string>());
+  });
+  EXPECT_FALSE(named.empty());
+  for (const std::string& id : named) EXPECT_TRUE(report["sources"].contains(id)) << id;
+}
+
+TEST_F(Report, HtmlStaysText) {
+  const std::string text = Estimate(
+      R"({"version":1,"model":{"name":"<b>\"é","config":{"model_type":"llama","hidden_size":64,"intermediate_size":96,)"
+      R"("num_hidden_layers":2,"num_attention_heads":4,"vocab_size":100}}})");
+  const Json report = Json::parse(text, nullptr, false);
+  ASSERT_EQ(report["status"], "ok") << text;
+  EXPECT_EQ(report["model"]["name"], "<b>\"é");
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tunefit

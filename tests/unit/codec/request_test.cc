@@ -1,0 +1,158 @@
+#include "core/codec/request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/files.h"
+
+namespace tunefit {
+namespace {
+
+class Request : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    Issues issues;
+    catalog_ = new Catalog(ReadCatalog(test::ReadFile(TUNEFIT_CATALOG), issues));
+  }
+  static void TearDownTestSuite() { delete catalog_; }
+
+  static RequestReading Read(const std::string& members) {
+    return ReadRequest(R"({"version":1,)" + members + "}", *catalog_);
+  }
+  static std::string Codes(const RequestReading& reading) {
+    std::string text;
+    for (const Issue& issue : reading.issues) text += issue.code + "@" + issue.field + " ";
+    return text;
+  }
+  static const Assumption* Find(const RequestReading& reading, std::string_view field) {
+    for (const Assumption& assumption : reading.assumptions) {
+      if (assumption.field == field) return &assumption;
+    }
+    return nullptr;
+  }
+
+  static Catalog* catalog_;
+};
+
+Catalog* Request::catalog_ = nullptr;
+
+TEST_F(Request, TakesTheStacksDefaultsAndSaysSo) {
+  const RequestReading reading = Read(R"("model":"llama-3.1-8b")");
+  EXPECT_EQ(Codes(reading), "");
+  EXPECT_EQ(reading.workload.method.kind, MethodKind::kFull);
+  EXPECT_EQ(reading.workload.batch.per_device, 8);
+  ASSERT_NE(Find(reading, "batch.per_device"), nullptr);
+  EXPECT_EQ(Find(reading, "batch.per_device")->value, "8");
+  EXPECT_STREQ(Find(reading, "batch.per_device")->reason, "stack_default");
+  EXPECT_STREQ(Find(reading, "method.kind")->reason, "core_default");
+  EXPECT_STREQ(Find(reading, "stack_version")->reason, "catalog");
+  EXPECT_EQ(Find(reading, "model"), nullptr);
+}
+
+TEST_F(Request, DefaultsDependOnTheVersion) {
+  EXPECT_EQ(Read(R"("model":"gpt2","stack_version":"2023-05")").workload.attention, AttentionKernel::kEager);
+  EXPECT_EQ(Read(R"("model":"gpt2","stack_version":"2024-05")").workload.attention, AttentionKernel::kSdpa);
+  EXPECT_EQ(Read(R"("model":"gpt2","stack_version":"2024-05")").workload.optimizer, Optimizer::kAdamwForeach);
+  EXPECT_EQ(Read(R"("model":"gpt2","stack_version":"2024-05")").workload.precision.weights, Dtype::kFp32);
+  const RequestReading old = Read(R"("model":"gpt2","stack_version":"2019-05")");
+  EXPECT_EQ(Codes(old), "version_before_catalog@stack_version ");
+  EXPECT_EQ(old.workload.attention, AttentionKernel::kEager);
+}
+
+TEST_F(Request, WordsBecomeTypes) {
+  const RequestReading reading = Read(
+      R"("model":"llama-3.1-8b","method":{"kind":"lora","rank":64,"target_modules":"all-linear","adapter_dtype":"bf16"},)"
+      R"("quantization":{"kind":"nf4","double_quant":true,"prepare_kbit":"trl"},"optimizer":"paged_adamw_8bit",)"
+      R"("gradient_checkpointing":{"every":1},"attention":"flash_attention_3","loss":"fused_linear_ce",)"
+      R"("batch":{"per_device":2,"packing":"padding_free","length_varies":true},"include":["limits"],"detail":"summary")");
+  EXPECT_EQ(Codes(reading), "");
+  const Workload& workload = reading.workload;
+  EXPECT_EQ(workload.method.rank, 64);
+  EXPECT_TRUE(workload.method.all_linear);
+  EXPECT_EQ(workload.method.adapter_dtype, Dtype::kBf16);
+  EXPECT_EQ(workload.quantization.kind, QuantizationKind::kNf4);
+  EXPECT_EQ(workload.quantization.prepare, PrepareKbit::kTrl);
+  EXPECT_EQ(workload.optimizer, Optimizer::kPagedAdamw8bit);
+  EXPECT_EQ(workload.checkpointing, Checkpointing::kFull);
+  EXPECT_EQ(workload.attention, AttentionKernel::kFlash);
+  EXPECT_EQ(workload.loss, Loss::kFusedLinearCe);
+  EXPECT_EQ(workload.batch.packing, Packing::kPaddingFree);
+  EXPECT_TRUE(reading.includes_limits);
+  EXPECT_FALSE(reading.full_detail);
+}
+
+TEST_F(Request, TargetsAreTheModelsModules) {
+  const auto targets = [](const RequestReading& reading) {
+    std::string text;
+    for (const std::string& name : reading.workload.method.target_modules) text += name + " ";
+    return text;
+  };
+  const RequestReading suffix =
+      Read(R"("model":"qwen-7b","method":{"kind":"lora","target_modules":["c_attn","attn.c_proj","mlp.c_proj","w1"]})");
+  EXPECT_EQ(Codes(suffix), "");
+  EXPECT_EQ(targets(suffix), "c_attn c_proj w1 ");
+  // PEFT passes over names that match nothing, as long as one does.
+  const RequestReading some = Read(R"("model":"gpt2","method":{"kind":"lora","target_modules":["c_attn","q_proj"]})");
+  EXPECT_EQ(Codes(some), "unknown_target_module@method.target_modules.1 ");
+  EXPECT_FALSE(HasError(some.issues));
+  EXPECT_EQ(targets(some), "c_attn ");
+  EXPECT_EQ(targets(Read(R"("model":"gpt2","method":{"kind":"lora"})")), "c_attn ");
+  // The stack's targets for other types do not exist here: everything is adapted, and that is said.
+  const RequestReading none = Read(R"("model":"internlm2-7b","method":{"kind":"lora"})");
+  EXPECT_TRUE(none.workload.method.all_linear);
+  EXPECT_STREQ(Find(none, "method.target_modules")->reason, "core_default");
+}
+
+TEST_F(Request, SavedModulesGoByManyNames) {
+  const auto saved = [](const std::string& names) {
+    const Method method =
+        Read(R"("model":"llama-3.1-8b","method":{"kind":"lora","modules_to_save":)" + names + "}").workload.method;
+    return std::pair(method.saves_embedding, method.saves_head);
+  };
+  EXPECT_EQ(saved("[]"), std::pair(false, false));
+  EXPECT_EQ(saved(R"(["embed_tokens"])"), std::pair(true, false));
+  EXPECT_EQ(saved(R"(["embed","lm_head"])"), std::pair(true, true));
+}
+
+TEST_F(Request, QuantizationMayComeFromTheConfig) {
+  const std::string config =
+      R"("model":{"config":{"model_type":"llama","hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,)"
+      R"("num_attention_heads":4,"vocab_size":100,"quantization_config":{"load_in_4bit":true,)"
+      R"("bnb_4bit_quant_type":"nf4"}}},"method":{"kind":"lora"})";
+  const RequestReading taken = Read(config);
+  EXPECT_EQ(Codes(taken), "");
+  EXPECT_EQ(taken.workload.quantization.kind, QuantizationKind::kNf4);
+  EXPECT_STREQ(Find(taken, "quantization.kind")->reason, "model_config");
+  EXPECT_EQ(Read(config + R"(,"quantization":null)").workload.quantization.kind, QuantizationKind::kNone);
+}
+
+TEST_F(Request, CardsWithoutTheDtypeGetAWarning) {
+  EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"t4"})")), "dtype_unsupported@precision.compute ");
+  EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"t4"},"precision":{"weights":"fp32","compute":"fp16"})")),
+            "");
+  EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"rtx-4090"})")), "");
+}
+
+TEST_F(Request, LongerThanTheContextIsAWarningWithRotaryPositions) {
+  EXPECT_EQ(Codes(Read(R"("model":"llama-2-7b","batch":{"sequence_length":8192})")),
+            "length_over_context@batch.sequence_length ");
+  EXPECT_TRUE(HasError(Read(R"("model":"gpt2","batch":{"sequence_length":8192})").issues));
+}
+
+TEST_F(Request, WhatIsLeftOutIsANote) {
+  const RequestReading reading = Read(R"("model":"gpt2","include":["advice"])");
+  EXPECT_EQ(Codes(reading), "not_modelled@include ");
+  EXPECT_FALSE(HasError(reading.issues));
+}
+
+TEST_F(Request, AllFaultsAreNamedTogether) {
+  const RequestReading reading = Read(
+      R"("model":"nobody/nothing","optimizer":"muon","batch":{"per_device":0,"packing":3},"colour":"red","attention":"flex")");
+  EXPECT_EQ(Codes(reading),
+            "unknown_field@colour out_of_range@batch.per_device wrong_type@batch.packing unknown_model@model "
+            "not_modelled@optimizer not_modelled@attention ");
+}
+
+}  // namespace
+}  // namespace tunefit
