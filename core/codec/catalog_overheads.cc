@@ -55,8 +55,12 @@ void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> 
 }  // namespace
 
 void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
-  static constexpr Known kConstants = {"library_workspace_bytes", "allocated_low_fraction", "allocated_high_fraction",
-                                       "slack_fixed",             "slack_varied",           "contexts"};
+  static constexpr Known kConstants = {"library_workspace_bytes",
+                                       "allocated_low_fraction",
+                                       "allocated_high_fraction",
+                                       "slack_fixed",
+                                       "slack_varied",
+                                       "contexts"};
   static constexpr Known kKnown = {"library_workspace_bytes",
                                    "allocated_low_fraction",
                                    "allocated_high_fraction",
