@@ -36,9 +36,34 @@ class ClassList {
     classes.push_back({&storage, count});
   }
 
+  /// What one repetition of a section leaves to the next (a layer's output, its gradient) is freed there under the name
+  /// that the first repetition was given: the count of that one falls below zero, and the count of its equal from
+  /// within the section is as much too high. Both are put right here; the bytes stay the same.
+  void SettleCarried() {
+    for (std::vector<Class>& classes : terms_) {
+      for (Class& owed : classes) {
+        if (owed.count < 0) Settle(owed);
+      }
+    }
+  }
+
   const std::vector<Class>& of(int term) const { return terms_[static_cast<std::size_t>(term)]; }
 
  private:
+  void Settle(Class& owed) {
+    for (std::vector<Class>& classes : terms_) {
+      for (Class& owner : classes) {
+        const bool equal = owner.storage->elements == owed.storage->elements &&
+                           owner.storage->dtype == owed.storage->dtype;
+        if (!equal || owner.count <= 0) continue;
+        const std::int64_t moved = std::min(owner.count, -owed.count);
+        owner.count -= moved;
+        owed.count += moved;
+        if (owed.count == 0) return;
+      }
+    }
+  }
+
   std::array<std::vector<Class>, kTermCount> terms_;
 };
 
@@ -105,6 +130,7 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
   }
   const std::vector<std::int64_t> alive = CountAlive(step, point);
   for (std::size_t i = 0; i < alive.size(); ++i) list.Add(step.storages[i], alive[i]);
+  list.SettleCarried();
 
   std::vector<TermBytes> terms;
   for (int t = 0; t < kTermCount; ++t) {

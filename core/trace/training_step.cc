@@ -42,15 +42,24 @@ std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Architecture& a
   return stretches;
 }
 
+/// Width of the rotary tables: that of a head; 0 where no layer rotates. All rotating layers share the tables.
+std::int64_t RotaryWidth(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      if (block.attention.rotary) return block.attention.head_dim;
+    }
+  }
+  return 0;
+}
+
 /// Rotary tables, position ids and masks that the model makes before its layers.
 LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype hidden) {
-  const Architecture& architecture = workload.architecture;
-  const Attention& attention = architecture.runs.front().period.front().attention;
+  const std::int64_t rotary_width = RotaryWidth(workload.architecture);
   LayerContext context;
   context.workload = &workload;
   tracer.scope = {"rotary_emb", Term::kBuffers, false};
-  if (attention.rotary) {
-    const Size table{static_cast<double>(attention.head_dim), Axis::kLength};
+  if (rotary_width > 0) {
+    const Size table{static_cast<double>(rotary_width), Axis::kLength};
     Value angles = tracer.Empty(table, Dtype::kFp32, "angles");
     Value cosine = tracer.Empty(table, Dtype::kFp32, "cosine");
     Value sine = tracer.Empty(table, Dtype::kFp32, "sine");

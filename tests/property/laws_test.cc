@@ -1,0 +1,142 @@
+// Laws that hold for every model and recipe, checked over seeded random ones. A failure prints the seed.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/memory/estimate.h"
+#include "core/memory/replay.h"
+#include "core/model/parameters.h"
+#include "core/trace/training_step.h"
+#include "tests/property/random_workload.h"
+
+namespace tunefit {
+namespace {
+
+constexpr int kCases = 400;
+
+class Laws : public testing::Test {
+ protected:
+  /// Calls `check` with `kCases` random workloads, each of its own seed.
+  template <typename Check>
+  void ForEachWorkload(Check check) {
+    for (unsigned seed = 1; seed <= kCases; ++seed) {
+      std::mt19937 random(seed);
+      const Workload workload = test::RandomWorkload(random);
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << test::Describe(workload));
+      ASSERT_FALSE(HasError(Validate(workload)));
+      check(workload);
+      if (HasFatalFailure() || HasNonfatalFailure()) return;
+    }
+  }
+};
+
+Axes AxesOf(const Workload& workload, const Step& step) {
+  return Axes::Of(static_cast<double>(workload.batch.per_device), static_cast<double>(workload.batch.sequence_length),
+                  step.chunk);
+}
+
+MemoryEstimate Estimate(const Workload& workload) {
+  return EstimateMemory(workload, nullptr, Overheads{}, Detail::kFull);
+}
+
+TEST_F(Laws, FoldedLayersAreTheUnrolledOnes) {
+  ForEachWorkload([](const Workload& workload) {
+    const Step folded = TraceTrainingStep(workload, Unrolling::kFolded);
+    const Step unrolled = TraceTrainingStep(workload, Unrolling::kAll);
+    const Replay a = ReplayStep(folded, AxesOf(workload, folded));
+    const Replay b = ReplayStep(unrolled, AxesOf(workload, unrolled));
+    EXPECT_EQ(a.weights, b.weights);
+    EXPECT_EQ(a.optimizer_states, b.optimizer_states);
+    EXPECT_EQ(a.after_forward, b.after_forward);
+    EXPECT_EQ(a.peak_forward.bytes, b.peak_forward.bytes);
+    EXPECT_EQ(a.after_backward, b.after_backward);
+    EXPECT_EQ(a.peak_backward.bytes, b.peak_backward.bytes);
+  });
+}
+
+TEST_F(Laws, TermsSumToThePeakAndNoneIsNegative) {
+  ForEachWorkload([](const Workload& workload) {
+    const MemoryEstimate estimate = Estimate(workload);
+    double sum = 0;
+    for (const TermBytes& term : estimate.terms) {
+      EXPECT_GT(term.bytes, 0) << TermName(term.term);
+      for (const LedgerItem& item : term.items) EXPECT_GT(item.count, 0) << item.name;
+      sum += term.bytes;
+    }
+    EXPECT_EQ(sum, estimate.phases.peak_step);
+  });
+}
+
+TEST_F(Laws, NothingStaysAliveThatShouldNot) {
+  ForEachWorkload([](const Workload& workload) {
+    const Phases phases = Estimate(workload).phases;
+    EXPECT_GE(phases.between_steps, phases.static_bytes);
+    EXPECT_GE(phases.after_forward, phases.between_steps);
+    EXPECT_GE(phases.peak_forward, phases.after_forward);
+    EXPECT_GE(phases.peak_backward, phases.after_backward);
+    EXPECT_GE(phases.peak_optimizer, phases.after_backward);
+  });
+}
+
+TEST_F(Laws, MoreBatchOrLengthNeverNeedsLess) {
+  ForEachWorkload([](const Workload& workload) {
+    const double peak = Estimate(workload).phases.peak_step;
+    Workload larger = workload;
+    ++larger.batch.per_device;
+    EXPECT_GE(Estimate(larger).phases.peak_step, peak);
+    larger = workload;
+    larger.batch.sequence_length += 64;
+    if (larger.architecture.position_rows > 0) larger.architecture.position_rows += 64;
+    EXPECT_GE(Estimate(larger).phases.peak_step, peak);
+  });
+}
+
+TEST_F(Laws, CheckpointingNeverKeepsMoreAfterTheForwardPass) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload plain = workload;
+    plain.checkpointing = Checkpointing::kNone;
+    Workload checkpointed = workload;
+    checkpointed.checkpointing = Checkpointing::kFull;
+    // The rotary tables and the mask stay for the recomputation: a sliver where layers keep next to nothing.
+    EXPECT_LE(Estimate(checkpointed).phases.after_forward, Estimate(plain).phases.after_forward * 1.02);
+  });
+}
+
+TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload full = workload;
+    full.method = {};
+    full.quantization = {};
+    Workload lora = full;
+    lora.method.kind = MethodKind::kLora;
+    lora.method.rank = 1;
+    const MemoryEstimate small = Estimate(lora);
+    const MemoryEstimate large = Estimate(full);
+    EXPECT_EQ(large.parameters.trainable, CountParameters(full.architecture).total());
+    EXPECT_LT(small.parameters.trainable, large.parameters.trainable);
+    EXPECT_EQ(small.parameters.adapters, small.parameters.trainable);
+    EXPECT_GT(small.phases.static_bytes, large.phases.static_bytes);
+  });
+}
+
+TEST_F(Laws, DoubleTheLayersAreTwiceTheLayersParameters) {
+  ForEachWorkload([](const Workload& workload) {
+    Architecture doubled = workload.architecture;
+    for (LayerRun& run : doubled.runs) run.repeats *= 2;
+    const ParameterCounts once = CountParameters(workload.architecture);
+    const ParameterCounts twice = CountParameters(doubled);
+    EXPECT_EQ(twice.attention, 2 * once.attention);
+    EXPECT_EQ(twice.mlp, 2 * once.mlp);
+    EXPECT_EQ(twice.embedding, once.embedding);
+  });
+}
+
+TEST_F(Laws, TheTraceIsDeterministic) {
+  ForEachWorkload([](const Workload& workload) {
+    EXPECT_EQ(Estimate(workload).phases.peak_step, Estimate(workload).phases.peak_step);
+  });
+}
+
+}  // namespace
+}  // namespace tunefit

@@ -1,0 +1,134 @@
+#include "tests/property/random_workload.h"
+
+#include <sstream>
+
+namespace tunefit::test {
+namespace {
+
+/// Uniform over a range without std::uniform_int_distribution, whose results differ between standard libraries.
+std::int64_t Between(std::mt19937& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1));
+}
+
+bool Chance(std::mt19937& random, int percent) { return Between(random, 1, 100) <= percent; }
+
+template <typename Choice>
+Choice Any(std::mt19937& random, std::initializer_list<Choice> choices) {
+  return choices.begin()[Between(random, 0, static_cast<std::int64_t>(choices.size()) - 1)];
+}
+
+Attention RandomAttention(std::mt19937& random, std::int64_t hidden) {
+  Attention attention;
+  attention.kv_heads = Between(random, 1, 4);
+  attention.heads = attention.kv_heads * Between(random, 1, 4);
+  attention.head_dim = 16 * Between(random, 1, 4);
+  const std::int64_t q = attention.heads * attention.head_dim;
+  const std::int64_t kv = attention.kv_heads * attention.head_dim;
+  const bool bias = Chance(random, 30);
+  attention.rotary = Chance(random, 80);
+  if (Chance(random, 25)) {
+    attention.layout = QkvLayout::kFused;
+    attention.query = {"c_attn", hidden, q + 2 * kv, bias};
+  } else {
+    attention.query = {"q_proj", hidden, q, bias};
+    attention.key = {"k_proj", hidden, kv, bias};
+    attention.value = {"v_proj", hidden, kv, bias};
+    attention.head_norm = Chance(random, 25);
+  }
+  attention.output = {"o_proj", q, hidden, Chance(random, 20)};
+  attention.score_softcap = Chance(random, 15);
+  attention.dropout = Chance(random, 15) ? 0.1 : 0;
+  return attention;
+}
+
+Block RandomBlock(std::mt19937& random, std::int64_t hidden) {
+  Block block;
+  block.norm = Any(random, {NormKind::kRmsNorm, NormKind::kRmsNormUnitGain, NormKind::kLayerNorm});
+  block.norms_after = Chance(random, 20);
+  block.attention = RandomAttention(random, hidden);
+  const std::int64_t width = 64 * Between(random, 1, 12);
+  const bool bias = Chance(random, 20);
+  block.mlp.gated = Chance(random, 70);
+  block.mlp.gate = {"gate_proj", hidden, width, bias};
+  block.mlp.up = {"up_proj", hidden, width, bias};
+  block.mlp.down = {"down_proj", width, hidden, bias};
+  block.mlp.activation = Any(random, {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluNew});
+  block.residual_dropout = Chance(random, 15) ? 0.1 : 0;
+  block.scales_residual = Chance(random, 15);
+  return block;
+}
+
+Architecture RandomArchitecture(std::mt19937& random) {
+  Architecture architecture;
+  architecture.model_type = "random";
+  architecture.hidden_size = 64 * Between(random, 1, 8);
+  architecture.vocab_size = Between(random, 100, 5000);
+  architecture.tied_head = Chance(random, 40);
+  architecture.scales_embedding = Chance(random, 15);
+  architecture.scales_logits = Chance(random, 15);
+  architecture.logits_softcap = Chance(random, 15);
+  architecture.embedding_dropout = Chance(random, 15) ? 0.1 : 0;
+  architecture.position_rows = Chance(random, 20) ? 4096 : 0;
+  architecture.final_norm = Any(random, {NormKind::kRmsNorm, NormKind::kLayerNorm});
+  const std::int64_t runs = Between(random, 1, 2);
+  for (std::int64_t i = 0; i < runs; ++i) {
+    LayerRun run;
+    run.repeats = Between(random, 1, 6);
+    const std::int64_t period = Between(random, 1, 2);
+    for (std::int64_t k = 0; k < period; ++k) run.period.push_back(RandomBlock(random, architecture.hidden_size));
+    architecture.runs.push_back(run);
+  }
+  return architecture;
+}
+
+void RandomizeMethod(std::mt19937& random, Workload& workload) {
+  if (Chance(random, 45)) return;
+  workload.method.kind = MethodKind::kLora;
+  workload.method.rank = Between(random, 1, 16);
+  workload.method.dropout = Chance(random, 30) ? 0.05 : 0;
+  workload.method.saves_embedding = Chance(random, 15);
+  workload.method.saves_head = Chance(random, 15);
+  if (Chance(random, 50)) {
+    workload.quantization.kind = Any(random, {QuantizationKind::kNf4, QuantizationKind::kFp4, QuantizationKind::kInt8});
+    workload.quantization.double_quant = Chance(random, 50);
+    workload.quantization.prepare = Any(random, {PrepareKbit::kNone, PrepareKbit::kPeft, PrepareKbit::kTrl});
+  }
+}
+
+}  // namespace
+
+Workload RandomWorkload(std::mt19937& random) {
+  Workload workload;
+  workload.architecture = RandomArchitecture(random);
+  RandomizeMethod(random, workload);
+  workload.precision.weights = workload.quantization.kind != QuantizationKind::kNone
+                                   ? Dtype::kBf16
+                                   : Any(random, {Dtype::kFp32, Dtype::kBf16});
+  workload.precision.autocast = workload.method.kind == MethodKind::kLora || Chance(random, 60);
+  workload.optimizer = Any(random, {Optimizer::kAdamwForeach, Optimizer::kAdamwFused, Optimizer::kAdamw8bit,
+                                    Optimizer::kPagedAdamw32bit, Optimizer::kPagedAdamw8bit});
+  workload.checkpointing = Any(random, {Checkpointing::kNone, Checkpointing::kFull});
+  workload.attention = Any(random, {AttentionKernel::kEager, AttentionKernel::kSdpa, AttentionKernel::kFlash});
+  workload.loss = Any(random, {Loss::kStandard, Loss::kChunked, Loss::kFusedCe, Loss::kFusedLinearCe});
+  workload.fused = {Chance(random, 20), Chance(random, 20), Chance(random, 20), Chance(random, 20)};
+  workload.habits.logits_upcast = Any(random, {LogitsUpcast::kNone, LogitsUpcast::kModel, LogitsUpcast::kLoss});
+  workload.habits.loss_shifts_logits = Chance(random, 30);
+  workload.batch = {Between(random, 1, 4), Between(random, 1, 2), Between(random, 1, 2048),
+                    Any(random, {Packing::kNone, Packing::kPacked}), false};
+  return workload;
+}
+
+std::string Describe(const Workload& workload) {
+  std::ostringstream text;
+  const Block& block = workload.architecture.runs.front().period.front();
+  text << "method " << static_cast<int>(workload.method.kind) << ", quantization "
+       << static_cast<int>(workload.quantization.kind) << ", checkpointing "
+       << static_cast<int>(workload.checkpointing) << ", attention " << static_cast<int>(workload.attention)
+       << ", loss " << static_cast<int>(workload.loss) << ", autocast " << workload.precision.autocast << ", weights "
+       << DtypeName(workload.precision.weights) << ", batch " << workload.batch.per_device << " x "
+       << workload.batch.sequence_length << ", norm " << static_cast<int>(block.norm) << ", fused qkv "
+       << static_cast<int>(block.attention.layout) << ", layers " << workload.architecture.layers();
+  return text.str();
+}
+
+}  // namespace tunefit::test

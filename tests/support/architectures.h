@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/architecture.h"
+#include "core/model/workload.h"
+
+namespace tunefit::test {
+
+/// Sizes of a Llama-shaped model.
+struct LlamaSizes {
+  std::int64_t hidden = 4096;
+  std::int64_t intermediate = 14336;
+  std::int64_t layers = 32;
+  std::int64_t heads = 32;
+  std::int64_t kv_heads = 8;
+  std::int64_t head_dim = 128;
+  std::int64_t vocabulary = 128256;
+  bool tied = false;
+};
+
+/// Llama 3.1 8B unless told otherwise.
+Architecture MakeLlama(const LlamaSizes& sizes = {});
+
+/// Full bf16 fine-tuning without autocast, flash attention, packed, one sequence of 2,048 tokens.
+Workload MakeWorkload(const LlamaSizes& sizes = {});
+
+}  // namespace tunefit::test

@@ -1,0 +1,112 @@
+#include "core/memory/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/architectures.h"
+
+namespace tunefit {
+namespace {
+
+Overheads SomeOverheads() {
+  Overheads overheads;
+  overheads.library_workspace_bytes = 1e7;
+  overheads.slack_fixed = {{0, 0.1, 0.2}, {0, 0.3, 0.6}};
+  overheads.slack_varied = {{0.2, 0.4, 0.8}, {0, 0.5, 1}};
+  overheads.contexts = {{"", {5e8, 6e8, 9e8}}, {"Hopper", {5.5e8, 6e8, 6.5e8}}};
+  return overheads;
+}
+
+Gpu Card(double usable_bytes) {
+  Gpu gpu;
+  gpu.architecture = "Hopper";
+  gpu.usable_bytes = usable_bytes;
+  return gpu;
+}
+
+TEST(EstimateMemory, TermsSumExactlyToThePeak) {
+  for (const Checkpointing checkpointing : {Checkpointing::kNone, Checkpointing::kFull}) {
+    for (const Optimizer optimizer : {Optimizer::kAdamwForeach, Optimizer::kAdamwFused}) {
+      Workload workload = test::MakeWorkload();
+      workload.checkpointing = checkpointing;
+      workload.optimizer = optimizer;
+      const MemoryEstimate estimate = EstimateMemory(workload, nullptr, SomeOverheads(), Detail::kFull);
+      double sum = 0;
+      for (const TermBytes& term : estimate.terms) {
+        double items = 0;
+        for (const LedgerItem& item : term.items) items += item.bytes;
+        EXPECT_EQ(items, term.bytes);
+        sum += term.bytes;
+      }
+      EXPECT_EQ(sum, estimate.phases.peak_step);
+    }
+  }
+}
+
+TEST(EstimateMemory, TheTimelineReachesThePeakAndEndsAtItsEnd) {
+  Workload workload = test::MakeWorkload();
+  workload.checkpointing = Checkpointing::kFull;
+  const MemoryEstimate estimate = EstimateMemory(workload, nullptr, SomeOverheads(), Detail::kFull);
+  double peak = 0;
+  for (const TimelinePoint& point : estimate.timeline) peak = std::max(peak, point.peak_bytes);
+  EXPECT_EQ(peak, std::max(estimate.phases.peak_forward, estimate.phases.peak_backward));
+  EXPECT_EQ(estimate.timeline.back().bytes, estimate.phases.after_backward);
+  EXPECT_EQ(estimate.timeline.size(), 2U * (32 + 3));  // before the layers, after them, the loss: forward and back
+}
+
+TEST(EstimateMemory, OverheadsLeadFromLiveToDevice) {
+  const Gpu gpu = Card(8e10);
+  const MemoryEstimate estimate = EstimateMemory(test::MakeWorkload(), &gpu, SomeOverheads(), Detail::kSummary);
+  double expected = estimate.phases.peak_step;
+  for (const Overhead& overhead : estimate.overheads) expected += overhead.bytes.expected;
+  EXPECT_DOUBLE_EQ(expected, estimate.device.expected);
+  EXPECT_EQ(estimate.overheads.back().bytes.high, 6.5e8);  // Hopper's own context
+  EXPECT_LE(estimate.allocated.expected, estimate.reserved.expected);
+  EXPECT_LE(estimate.device.low, estimate.device.expected);
+  EXPECT_LE(estimate.device.expected, estimate.device.high);
+}
+
+TEST(JudgeFit, AsksTheWholeRange) {
+  const Range device{70, 80, 90};
+  EXPECT_EQ(JudgeFit(device, 90), Verdict::kFits);
+  EXPECT_EQ(JudgeFit(device, 89), Verdict::kTight);
+  EXPECT_EQ(JudgeFit(device, 70), Verdict::kTight);
+  EXPECT_EQ(JudgeFit(device, 69), Verdict::kDoesNotFit);
+}
+
+TEST(FindLimits, TheNextValueNoLongerFits) {
+  const Workload workload = test::MakeWorkload({2048, 8192, 16, 32, 8, 64, 128256, true});
+  const Gpu gpu = Card(8e10);
+  const Overheads overheads = SomeOverheads();
+  const Limits limits = FindLimits(workload, gpu, overheads);
+  const auto verdict = [&](std::int64_t batch, std::int64_t length) {
+    Workload changed = workload;
+    changed.batch.per_device = batch;
+    changed.batch.sequence_length = length;
+    return JudgeFit(EstimateMemory(changed, &gpu, overheads, Detail::kSummary).device, gpu.usable_bytes);
+  };
+  ASSERT_GT(limits.largest_batch, 1);
+  EXPECT_EQ(verdict(limits.largest_batch, 2048), Verdict::kFits);
+  EXPECT_NE(verdict(limits.largest_batch + 1, 2048), Verdict::kFits);
+  EXPECT_EQ(verdict(1, limits.longest_sequence_tokens), Verdict::kFits);
+  EXPECT_NE(verdict(1, limits.longest_sequence_tokens + 1), Verdict::kFits);
+}
+
+TEST(FindLimits, NothingFitsOnTooSmallACard) {
+  const Limits limits = FindLimits(test::MakeWorkload(), Card(1e9), SomeOverheads());
+  EXPECT_EQ(limits.largest_batch, 0);
+  EXPECT_EQ(limits.longest_sequence_tokens, 0);
+}
+
+TEST(EstimateMemory, PagedStatesAreOutsideTorch) {
+  Workload workload = test::MakeWorkload();
+  workload.optimizer = Optimizer::kPagedAdamw32bit;
+  const MemoryEstimate paged = EstimateMemory(workload, nullptr, SomeOverheads(), Detail::kSummary);
+  workload.optimizer = Optimizer::kAdamwFused;
+  const MemoryEstimate fused = EstimateMemory(workload, nullptr, SomeOverheads(), Detail::kSummary);
+  EXPECT_LT(paged.phases.between_steps, fused.phases.between_steps);
+  EXPECT_EQ(paged.overheads.back().id, "paged_optimizer_states");
+  EXPECT_GT(paged.device.expected, fused.device.expected);  // fp32 states, but still on the card where there is room
+}
+
+}  // namespace
+}  // namespace tunefit

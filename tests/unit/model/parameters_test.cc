@@ -1,0 +1,52 @@
+#include "core/model/parameters.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/architectures.h"
+
+namespace tunefit {
+namespace {
+
+TEST(CountParameters, Llama31With8BillionByHand) {
+  // Embedding and head 128256 x 4096 each; a layer: q and o 4096 x 4096, k and v 4096 x 1024, three matrices of
+  // 4096 x 14336, two norms of 4096; one norm at the end.
+  const ParameterCounts counts = CountParameters(test::MakeLlama());
+  EXPECT_EQ(counts.embedding, 525'336'576);
+  EXPECT_EQ(counts.head, 525'336'576);
+  EXPECT_EQ(counts.attention, 32 * 41'943'040LL);
+  EXPECT_EQ(counts.mlp, 32 * 176'160'768LL);
+  EXPECT_EQ(counts.norms, 65 * 4096);
+  EXPECT_EQ(counts.total(), 8'030'261'248);
+}
+
+TEST(CountParameters, ATiedHeadIsTheEmbedding) {
+  test::LlamaSizes sizes;
+  sizes.tied = true;
+  EXPECT_EQ(CountParameters(test::MakeLlama(sizes)).total(), 8'030'261'248 - 525'336'576);
+}
+
+TEST(CountParameters, Llama2With70BillionNeeds64Bits) {
+  const test::LlamaSizes sizes{8192, 28672, 80, 64, 8, 128, 32000, false};
+  EXPECT_EQ(CountParameters(test::MakeLlama(sizes)).total(), 68'976'648'192);
+}
+
+TEST(CountParameters, BiasesAndLayerNormsAddVectors) {
+  EXPECT_EQ(CountLinear({"c_attn", 768, 2304, true}), 768 * 2304 + 2304);
+  EXPECT_EQ(CountNorm(NormKind::kLayerNorm, 768), 1536);
+  EXPECT_EQ(CountNorm(NormKind::kRmsNormUnitGain, 768), 768);
+}
+
+TEST(ValidateArchitecture, SaysEveryFault) {
+  Architecture architecture = test::MakeLlama();
+  architecture.hidden_size = 0;
+  architecture.vocab_size = -5;
+  architecture.runs[0].period[0].attention.kv_heads = 5;
+  const Issues issues = Validate(architecture);
+  ASSERT_EQ(issues.size(), 3U);
+  EXPECT_EQ(issues[0].field, "hidden_size");
+  EXPECT_EQ(issues[1].field, "vocab_size");
+  EXPECT_EQ(issues[2].code, "heads_do_not_divide");
+}
+
+}  // namespace
+}  // namespace tunefit
