@@ -8,6 +8,9 @@
 #include <string>
 
 #include "core/codec/api.h"
+#include "core/codec/catalog.h"
+#include "core/codec/request.h"
+#include "core/memory/estimate.h"
 #include "tests/support/files.h"
 
 namespace {
@@ -22,6 +25,16 @@ void EstimateText(benchmark::State& state, const std::string& request) {
   for (auto _ : state) benchmark::DoNotOptimize(tunefit::Estimate(request));
 }
 
+/// The same without text: a typed workload to a typed estimate.
+void EstimateTyped(benchmark::State& state, const std::string& request, tunefit::Detail detail) {
+  tunefit::Issues issues;
+  const tunefit::Catalog catalog = tunefit::ReadCatalog(tunefit::test::ReadFile(TUNEFIT_CATALOG), issues);
+  const tunefit::RequestReading reading = tunefit::ReadRequest(request, catalog);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(tunefit::EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -29,6 +42,12 @@ int main(int argc, char** argv) {
   tunefit::Init(tunefit::test::ReadFile(TUNEFIT_CATALOG));
   const auto requests = tunefit::test::ReadLines(TUNEFIT_SOURCE_DIR "/tests/bench/requests.jsonl");
   for (std::size_t i = 0; i < requests.size(); ++i) {
+    benchmark::RegisterBenchmark(("EstimateTyped/summary/" + std::to_string(i)).c_str(), EstimateTyped, requests[i],
+                                 tunefit::Detail::kSummary)
+        ->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(("EstimateTyped/full/" + std::to_string(i)).c_str(), EstimateTyped, requests[i],
+                                 tunefit::Detail::kFull)
+        ->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(("EstimateText/" + std::to_string(i)).c_str(), EstimateText, requests[i])
         ->Unit(benchmark::kMicrosecond);
   }
