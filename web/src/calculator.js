@@ -48,7 +48,7 @@ export class Calculator extends LitElement {
   constructor() {
     super();
     /** @type {Ui} */
-    this.ui = { help: [], pasting: false, expert: false, pointed: "", copied: false, manual: "", withConfig: false, ownTargets: false };
+    this.ui = { help: [], open: [], pasting: false, expert: false, pointed: "", copied: false, manual: "", withConfig: false, ownTargets: false };
     this.words = createWords(pickLang(navigator.languages));
     this.failure = "";
     this.status = "";
@@ -192,7 +192,7 @@ export class Calculator extends LitElement {
       dropped: this.#dropped,
       isPage: this.isPage,
       set: (patch) => store.set(patch),
-      show: (patch) => (this.ui = { ...this.ui, ...patch }),
+      show: (change) => (this.ui = { ...this.ui, ...(typeof change === "function" ? change(this.ui) : change) }),
       reset: () => {
         this.#dropped = [];
         store.reset();

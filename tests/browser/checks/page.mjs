@@ -17,6 +17,7 @@ const speak = (lang) => document.querySelector(`.langs [lang=${lang}]`).click();
 const faultOf = (key) => document.querySelector(`[data-field=${key}] .fault`)?.textContent.trim() ?? "";
 const isOutdated = () => document.querySelector(".answer").hasAttribute("data-outdated");
 const openAll = () => document.querySelectorAll("details").forEach((details) => (details.open = true));
+const allDrawn = () => [...document.querySelectorAll(".term")].every((term) => term.querySelector(".term-body")) && document.querySelector(".all-cards") !== null;
 const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
 
 /** Field, text typed, and what is said of it in English and in Dutch. */
@@ -133,12 +134,13 @@ export default [
   },
   {
     name: "fits 320 pixels, with everything open, in both languages",
-    async run({ tab, assert }) {
+    async run({ tab, assert, waitFor }) {
       await tab.resize(320, 640);
+      await waitFor(() => document.querySelector(".cards") !== null);
       for (const lang of ["en", "nl"]) {
         await tab.evaluate(speak, lang);
         await tab.evaluate(openAll);
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await waitFor(allDrawn);
         assert.ok((await tab.evaluate(overflow)) <= 0, `${lang} scrolls sideways`);
       }
     },
@@ -157,6 +159,7 @@ export default [
       await waitFor(() => document.querySelector(".cards") !== null);
       assert.deepEqual(await faults(), []);
       await tab.evaluate(openAll);
+      await waitFor(allDrawn);
       await tab.evaluate(() => document.querySelectorAll(".explain").forEach((button) => button.click()));
       await tab.evaluate(fill, "length", "0");
       await tab.click("#tunefit-model");

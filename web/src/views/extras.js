@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import { sign } from "./verdict.js";
+import { disclosure } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 
@@ -48,6 +49,28 @@ export function cards(view) {
   const vendor = byId.get(answer?.hardware?.gpu ?? "")?.vendor;
   const good = rows.filter(({ verdict, gpu }) => verdict === "fits" && gpu.vendor === vendor);
   const free = (/** @type {{headroom: number}} */ { headroom }) => `${headroom < 0 ? "−" : "+"}${format.size(Math.abs(headroom))}`;
+  const body = () => html`<div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("cards.heading")}>
+    <table class="all-cards">
+      <thead>
+        <tr>
+          <th scope="col">${words.t("cards.card")}</th>
+          <th scope="col" class="number">${words.t("cards.memory")}</th>
+          <th scope="col">${words.t("cards.verdict")}</th>
+          <th scope="col" class="number">${words.t("cards.free")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ({ gpu, ...card }) => html`<tr>
+            <th scope="row"><button type="button" class="link" aria-label=${words.t("cards.choose", { gpu: gpu.name })} @click=${() => view.set({ gpu: gpu.id })}>${gpu.name}</button></th>
+            <td class="number">${format.size(gpu.usable_bytes)}</td>
+            <td class="nowrap">${sign(card.verdict)} ${words.t(`verdict.word.${card.verdict}`)}</td>
+            <td class="number">${free(card)}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
   return html`<section class="cards">
     <h3>${words.t("cards.heading")}</h3>
     <p>
@@ -66,30 +89,6 @@ export function cards(view) {
           )}
         </ul>`
       : nothing}
-    <details class="behind">
-      <summary>${words.t("cards.show", { count: rows.length })}</summary>
-      <div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("cards.heading")}>
-        <table class="all-cards">
-          <thead>
-            <tr>
-              <th scope="col">${words.t("cards.card")}</th>
-              <th scope="col" class="number">${words.t("cards.memory")}</th>
-              <th scope="col">${words.t("cards.verdict")}</th>
-              <th scope="col" class="number">${words.t("cards.free")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map(
-              ({ gpu, ...card }) => html`<tr>
-                <th scope="row"><button type="button" class="link" aria-label=${words.t("cards.choose", { gpu: gpu.name })} @click=${() => view.set({ gpu: gpu.id })}>${gpu.name}</button></th>
-                <td class="number">${format.size(gpu.usable_bytes)}</td>
-                <td class="nowrap">${sign(card.verdict)} ${words.t(`verdict.word.${card.verdict}`)}</td>
-                <td class="number">${free(card)}</td>
-              </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
-    </details>
+    ${disclosure(view, "cards", { className: "behind", summary: words.t("cards.show", { count: rows.length }), body })}
   </section>`;
 }

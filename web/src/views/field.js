@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
 import { at, choicesOf, fieldNamed, precisionNamed } from "../fields.js";
-import { idOf } from "./view.js";
+import { idOf, listed } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../fields.js").Key} Key */
@@ -34,7 +34,7 @@ export function explainButton(view, key) {
     aria-expanded=${open ? "true" : "false"}
     aria-controls=${idOf(`${key}-help`)}
     aria-label=${words.t("ask.explain", { label })}
-    @click=${() => view.show({ help: open ? ui.help.filter((name) => name !== key) : [...ui.help, key] })}
+    @click=${() => view.show((now) => ({ help: listed(now.help, key, !now.help.includes(key)) }))}
   >?</button>`;
 }
 

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { ticks } from "d3-array";
 
 import { bytesPerGibibyte } from "../format.js";
-import { byFamily, families, familyOf } from "./view.js";
+import { byFamily, disclosure, families, familyOf } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../contract.d.ts").Report} Report */
@@ -65,32 +65,31 @@ function numbers({ words, answer }) {
 }
 
 /** @param {View} view */
-function table({ words, answer }) {
+function table(view) {
+  const { words, answer } = view;
   const memory = answer?.memory?.per_gpu;
   if (!memory) return nothing;
   const { format } = words;
-  return html`<details class="behind">
-    <summary>${words.t("figure.table")}</summary>
-    <div class="scroll" tabindex="0" role="group" aria-label=${words.t("figure.table")}>
-      <table>
-        <thead>
-          <tr><th scope="col">${words.t("figure.measure")}</th><th scope="col" class="number">${words.t("figure.expected")}</th><th scope="col" class="number">${words.t("figure.range")}</th></tr>
-        </thead>
-        <tbody>
-          ${partsOf(memory).map(
-            ({ id, name, bytes }) => html`<tr><th scope="row">${words.maybe(name, id)}</th><td class="number">${format.size(bytes)}</td><td></td></tr>`,
-          )}
-          ${measures.map(
-            (measure) => html`<tr class="total">
-              <th scope="row">${words.t(`figure.${measure}`)}</th>
-              <td class="number">${format.size(memory[measure].expected)}</td>
-              <td class="number">${words.range(memory[measure])}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </details>`;
+  const body = () => html`<div class="scroll" tabindex="0" role="group" aria-label=${words.t("figure.table")}>
+    <table>
+      <thead>
+        <tr><th scope="col">${words.t("figure.measure")}</th><th scope="col" class="number">${words.t("figure.expected")}</th><th scope="col" class="number">${words.t("figure.range")}</th></tr>
+      </thead>
+      <tbody>
+        ${partsOf(memory).map(
+          ({ id, name, bytes }) => html`<tr><th scope="row">${words.maybe(name, id)}</th><td class="number">${format.size(bytes)}</td><td></td></tr>`,
+        )}
+        ${measures.map(
+          (measure) => html`<tr class="total">
+            <th scope="row">${words.t(`figure.${measure}`)}</th>
+            <td class="number">${format.size(memory[measure].expected)}</td>
+            <td class="number">${words.range(memory[measure])}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+  return disclosure(view, "figure", { className: "behind", summary: words.t("figure.table"), body });
 }
 
 /** @param {View} view */

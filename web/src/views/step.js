@@ -5,6 +5,7 @@ import { groups, ticks } from "d3-array";
 import { area, line } from "d3-shape";
 
 import { bytesPerGibibyte } from "../format.js";
+import { disclosure } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../contract.d.ts").TimelinePoint} Point */
@@ -71,33 +72,32 @@ function chart({ words, answer }, points) {
 }
 
 /** @param {View} view @param {Point[]} points */
-function curveTable({ words }, points) {
+function curveTable(view, points) {
+  const { words } = view;
   const { format } = words;
-  return html`<details class="behind">
-    <summary>${words.t("step.table")}</summary>
-    <div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("step.table")}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${words.t("step.moment")}</th>
-            <th scope="col" class="number">${words.t("step.layer")}</th>
-            <th scope="col" class="number">${words.t("step.live")}</th>
-            <th scope="col" class="number">${words.t("step.peak")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${points.map(
-            ({ moment, layer, bytes, peak_bytes }) => html`<tr>
-              <th scope="row">${words.t(`moment.${moment}`)}</th>
-              <td class="number">${layer === null ? "" : format.integer(layer + 1)}</td>
-              <td class="number">${format.size(bytes)}</td>
-              <td class="number">${format.size(peak_bytes)}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </details>`;
+  const body = () => html`<div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("step.table")}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">${words.t("step.moment")}</th>
+          <th scope="col" class="number">${words.t("step.layer")}</th>
+          <th scope="col" class="number">${words.t("step.live")}</th>
+          <th scope="col" class="number">${words.t("step.peak")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${points.map(
+          ({ moment, layer, bytes, peak_bytes }) => html`<tr>
+            <th scope="row">${words.t(`moment.${moment}`)}</th>
+            <td class="number">${layer === null ? "" : format.integer(layer + 1)}</td>
+            <td class="number">${format.size(bytes)}</td>
+            <td class="number">${format.size(peak_bytes)}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+  return disclosure(view, "curve", { className: "behind", summary: words.t("step.table"), body });
 }
 
 /** @param {View} view */

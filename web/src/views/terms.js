@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import { byFamily, familyOf } from "./view.js";
+import { byFamily, disclosure, familyOf } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../contract.d.ts").Term} Term */
@@ -68,24 +68,23 @@ function line(view, { id, name, what, family, bytes, range, kind, formula_id, so
   const { format } = words;
   const share = bytes / (answer?.memory?.per_gpu.device.expected ?? bytes);
   const point = (/** @type {string} */ pointed) => () => view.show({ pointed });
-  return html`<li>
-    <details class="term" @pointerenter=${point(id)} @pointerleave=${point("")} @focusin=${point(id)} @focusout=${point("")}>
-      <summary>
-        <span class="term-name"><i class="swatch" data-family=${family}></i> ${name}</span>
-        <span class="term-bar" aria-hidden="true"><i data-family=${family} .style=${`--width: ${(100 * share).toFixed(2)}%`}></i></span>
-        <span class="term-size">${format.size(bytes)}</span>
-        <span class="term-share">${format.percent(share)}</span>
-      </summary>
-      <div class="term-body">
-        <p>${what}</p>
-        <p class="term-kind">
-          <span class="tag">${words.t(`kind.${kind}`)}</span> ${words.t(`kind.${kind}.what`)}
-          ${range ? words.range(range) : words.t("terms.exact.bytes", { bytes: format.integer(bytes) })}
-        </p>
-        ${items.length ? itemTable(view, words.t("terms.items", { term: name }), items) : nothing}
-        ${evidence(view, formula_id, source_ids)}
-      </div>
-    </details>
+  const summary = html`
+    <span class="term-name"><i class="swatch" data-family=${family}></i> ${name}</span>
+    <span class="term-bar" aria-hidden="true"><i data-family=${family} .style=${`--width: ${(100 * share).toFixed(2)}%`}></i></span>
+    <span class="term-size">${format.size(bytes)}</span>
+    <span class="term-share">${format.percent(share)}</span>
+  `;
+  const body = () => html`<div class="term-body">
+    <p>${what}</p>
+    <p class="term-kind">
+      <span class="tag">${words.t(`kind.${kind}`)}</span> ${words.t(`kind.${kind}.what`)}
+      ${range ? words.range(range) : words.t("terms.exact.bytes", { bytes: format.integer(bytes) })}
+    </p>
+    ${items.length ? itemTable(view, words.t("terms.items", { term: name }), items) : nothing}
+    ${evidence(view, formula_id, source_ids)}
+  </div>`;
+  return html`<li @pointerenter=${point(id)} @pointerleave=${point("")} @focusin=${point(id)} @focusout=${point("")}>
+    ${disclosure(view, `term-${id}`, { className: "term", summary, body })}
   </li>`;
 }
 

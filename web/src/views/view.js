@@ -1,3 +1,5 @@
+import { html, nothing } from "lit";
+
 /**
  * What every part of the page is drawn from. Parts are functions of it to templates and hold nothing.
  * @typedef {object} View
@@ -12,7 +14,7 @@
  * @property {boolean} isPage  the link in the address bar is this calculator's
  * @property {Ui} ui
  * @property {(patch: Partial<import("../contract.d.ts").State>) => void} set
- * @property {(patch: Partial<Ui>) => void} show
+ * @property {(change: Partial<Ui> | ((ui: Ui) => Partial<Ui>)) => void} show
  * @property {() => void} reset
  * @property {(kind: "link" | "markdown" | "json") => void} copy
  */
@@ -21,6 +23,7 @@
  * What is open and pointed at: nothing that belongs in a link.
  * @typedef {object} Ui
  * @property {readonly string[]} help  fields whose explanation is open
+ * @property {readonly string[]} open  disclosures of the answer that are open
  * @property {boolean} pasting  the box for a config.json is open
  * @property {boolean} expert  the expert settings are open
  * @property {string} pointed  term under the pointer
@@ -32,6 +35,22 @@
 
 /** An id for an element of this page. @param {string} name */
 export const idOf = (name) => `tunefit-${name}`;
+
+/** The names with or without one of them. @param {readonly string[]} names @param {string} name @param {boolean} present */
+export const listed = (names, name, present) => [...names.filter((other) => other !== name), ...(present ? [name] : [])];
+
+/**
+ * A <details> whose content is drawn while it is open only: most of the page's tables are never looked at.
+ * @param {View} view @param {string} id @param {{className: string, summary: unknown, body: () => unknown}} parts
+ */
+export function disclosure(view, id, { className, summary, body }) {
+  const open = view.ui.open.includes(id);
+  const toggle = onToggle((now) => view.show((ui) => ({ open: listed(ui.open, id, now) })));
+  return html`<details class=${className} ?open=${open} @toggle=${toggle}>
+    <summary>${summary}</summary>
+    ${open ? body() : nothing}
+  </details>`;
+}
 
 /** Keeps a <details> open or closed as the reader left it. @param {(open: boolean) => void} report */
 export const onToggle = (report) => (/** @type {Event} */ event) => report(/** @type {HTMLDetailsElement} */ (event.target).open);
