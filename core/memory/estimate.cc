@@ -52,27 +52,39 @@ double PagedBytes(const Step& step, const Axes& axes) {
   return bytes;
 }
 
+/// The most slack a card leaves room for: before it runs out of memory the allocator gives back every block that is
+/// free as a whole, so what it keeps beside the allocated bytes shrinks to the holes it cannot close.
+double CappedSlack(double slack, double holes, double room) { return std::min(slack, std::max(holes, room)); }
+
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
 void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
                   double paged_bytes) {
   const double live = estimate.phases.peak_step;
   const double moving = live - estimate.phases.between_steps;
   const double workspace = overheads.library_workspace_bytes;
-  const Range library{workspace - overheads.allocated_low_fraction * live, workspace,
-                      workspace + overheads.allocated_high_fraction * live};
+  const Range library{workspace, workspace, workspace};
+  const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
+  const Range context = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
+  const Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
+  estimate.allocated = Range{live, live, live} + library + spread;
+
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
-  const Overheads::Slack& slack = varied ? overheads.slack_varied : overheads.slack_fixed;
-  estimate.overheads = {{"library_workspace", library},
-                        {"allocator_slack", slack.of_moving * moving + slack.of_loss * estimate.loss_bytes},
-                        {"cuda_context", ContextOf(overheads, gpu != nullptr ? gpu->architecture : "")}};
-  // Managed memory moves to the card where there is room.
-  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", {0, paged_bytes, paged_bytes}});
-  estimate.allocated = Range{live, live, live} + library;
-  estimate.reserved = estimate.allocated + estimate.overheads[1].bytes;
-  estimate.device = estimate.reserved;
-  for (std::size_t i = 2; i < estimate.overheads.size(); ++i) {
-    estimate.device = estimate.device + estimate.overheads[i].bytes;
+  const Overheads::Slack& share = varied ? overheads.slack_varied : overheads.slack_fixed;
+  Range slack = share.of_moving * moving + share.of_loss * estimate.loss_bytes;
+  if (gpu != nullptr) {
+    const double holes = share.of_moving.expected * moving;
+    const Range used = estimate.allocated + context + paged;
+    slack.low = CappedSlack(slack.low, 0, gpu->usable_bytes - used.low);
+    slack.expected = CappedSlack(slack.expected, holes, gpu->usable_bytes - used.expected);
+    slack.high = CappedSlack(slack.high, holes, gpu->usable_bytes - used.high);
   }
+  estimate.overheads = {{"library_workspace", library},
+                        {"live_spread", spread},
+                        {"allocator_slack", slack},
+                        {"cuda_context", context}};
+  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
+  estimate.reserved = estimate.allocated + slack;
+  estimate.device = estimate.reserved + context + paged;
 }
 
 std::vector<TimelinePoint> TimelineOf(const Step& step, const Replay& replay) {

@@ -12,7 +12,8 @@ struct Range {
   double high = 0;
 };
 
-/// A step from live tensors to what the driver shows. `id`: "library_workspace", "allocator_slack", "cuda_context".
+/// A step from live tensors to what the driver shows. `id`: "library_workspace", "live_spread" (how far measured runs lie
+/// from the estimate of live bytes; expected 0, low below), "allocator_slack", "cuda_context", "paged_optimizer_states".
 struct Overhead {
   std::string id;
   Range bytes;

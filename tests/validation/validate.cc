@@ -157,6 +157,33 @@ void ValidateMeasured(const std::vector<Row>& rows, Report& report, int worst_co
   PrintWorst(std::move(worst), worst_count);
 }
 
+/// Runs whose outcome is known: they ran, or they ran out of memory. A verdict the other way is wrong.
+void ValidateVerdicts(const std::vector<Row>& rows, Report& report) {
+  int ran = 0, ran_refused = 0, ran_tight = 0;
+  int failed = 0, failed_passed = 0, failed_tight = 0;
+  for (const Row& row : rows) {
+    if (!row.modelled || row.usable_bytes <= 0 || row.quality == "C") continue;
+    const Verdict verdict = JudgeFit(row.estimate.device, row.usable_bytes);
+    (row.out_of_memory ? failed : ran) += 1;
+    if (verdict == Verdict::kTight) (row.out_of_memory ? failed_tight : ran_tight) += 1;
+    if (verdict == Verdict::kDoesNotFit && !row.out_of_memory) {
+      ++ran_refused;
+      std::printf("    refused, but it ran: %s\n", row.id.c_str());
+    }
+    if (verdict == Verdict::kFits && row.out_of_memory) {
+      ++failed_passed;
+      std::printf("    passed, but it ran out of memory: %s\n", row.id.c_str());
+    }
+  }
+  std::printf("\nKnown outcomes\n  ran: %d, refused %d, tight %d\n  out of memory: %d, passed %d, tight %d\n", ran,
+              ran_refused, ran_tight, failed, failed_passed, failed_tight);
+  const double most_wrong = report.Threshold("verdicts", "wrong", 1);
+  report.Bound("verdicts refused", static_cast<double>(ran_refused) / std::max(1, ran), most_wrong);
+  report.Bound("verdicts passed", static_cast<double>(failed_passed) / std::max(1, failed), most_wrong);
+  report.Bound("verdicts tight", static_cast<double>(ran_tight + failed_tight) / std::max(1, ran + failed),
+               report.Threshold("verdicts", "tight", 1));
+}
+
 /// Live bytes of every modelled run beside what was measured, for the fitting script.
 void Dump(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
@@ -197,6 +224,7 @@ int Main(int count, char** arguments) {
   Report report(Json::parse(test::ReadFile(folder + "/thresholds.json"), nullptr, false));
   ValidateOracle(ReadRows(folder + "/rows/oracle.jsonl", catalog), report, worst_count);
   ValidateMeasured(measured, report, worst_count);
+  ValidateVerdicts(measured, report);
   const int failures = report.Finish();
   return check && failures > 0 ? 1 : 0;
 }
