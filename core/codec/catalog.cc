@@ -64,8 +64,15 @@ const CatalogSource* Catalog::FindSource(std::string_view id) const {
   return found != sources.end() && found->id == id ? &*found : nullptr;
 }
 
+const CatalogFormula* Catalog::FindFormula(std::string_view of) const {
+  for (const CatalogFormula& formula : formulas) {
+    if (formula.of == of) return &formula;
+  }
+  return nullptr;
+}
+
 Catalog ReadCatalog(std::string_view text, Issues& issues) {
-  static constexpr std::string_view kKnown[] = {"meta", "gpus", "models", "stacks", "sources", "overheads"};
+  static constexpr std::string_view kKnown[] = {"meta", "gpus", "models", "stacks", "sources", "formulas", "overheads"};
   Catalog catalog;
   const JsonValue tree = ParseJson(text, kFileLimits, issues);
   if (!issues.empty()) return catalog;
@@ -82,6 +89,7 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   ReadGpus(bundle, catalog);
   ReadModels(bundle, catalog);
   ReadStacks(bundle, catalog);
+  ReadFormulas(bundle, catalog);
   ReadOverheads(bundle, catalog);
   IndexNames(catalog, bundle);
   return catalog;

@@ -53,6 +53,13 @@ struct CatalogSource {
   std::string id, title, locator, read, grade;
 };
 
+/// Where a line of the breakdown is explained (core/METHOD.md) and what the explanation rests on.
+struct CatalogFormula {
+  std::string id;  ///< "MEM-20"
+  std::string of;  ///< the term's or overhead's id: "attention"
+  std::vector<std::string> source_ids;
+};
+
 /// What Tunefit knows about the world. Made once from the bundled text; never changes after that.
 struct Catalog {
   std::string date;  ///< "YYYY-MM-DD"
@@ -60,6 +67,7 @@ struct Catalog {
   std::vector<CatalogModel> models;
   std::vector<CatalogStack> stacks;
   std::vector<CatalogSource> sources;  ///< sorted by id
+  std::vector<CatalogFormula> formulas;  ///< one for every term and overhead of a report
   Overheads overheads;
   /// Ids, Hugging Face ids and aliases in lower case, sorted, and the index of their model.
   std::vector<std::pair<std::string, std::size_t>> model_names;
@@ -70,9 +78,11 @@ struct Catalog {
   const Gpu* FindGpu(std::string_view id) const;
   const CatalogStack* FindStack(std::string_view id) const;
   const CatalogSource* FindSource(std::string_view id) const;
+  /// The formula of a term or overhead. Never null in a catalog that was read without faults.
+  const CatalogFormula* FindFormula(std::string_view of) const;
 };
 
-/// Reads the bundle `{"meta", "gpus", "models", "stacks", "sources", "overheads"}` and checks every rule of the
+/// Reads the bundle `{"meta", "gpus", "models", "stacks", "sources", "formulas", "overheads"}` and checks every rule of the
 /// catalog (catalog/README.md). All faults are added to `issues`, with the dotted path in the bundle as their field;
 /// the answer is only to be used when there are none.
 Catalog ReadCatalog(std::string_view text, Issues& issues);

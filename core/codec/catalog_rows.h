@@ -13,6 +13,7 @@ void ReadSources(const ObjectReader& bundle, Catalog& catalog);
 void ReadGpus(const ObjectReader& bundle, Catalog& catalog);
 void ReadModels(const ObjectReader& bundle, Catalog& catalog);
 void ReadStacks(const ObjectReader& bundle, Catalog& catalog);
+void ReadFormulas(const ObjectReader& bundle, Catalog& catalog);
 void ReadOverheads(const ObjectReader& bundle, Catalog& catalog);
 
 /// "2024", "2024-05" or "2024-05-20".

@@ -103,6 +103,9 @@ void WriteSources(JsonWriter& writer, const RequestReading& reading, const Catal
   if (reading.model != nullptr)
     ids.insert(ids.end(), reading.model->source_ids.begin(), reading.model->source_ids.end());
   if (reading.gpu != nullptr) ids.insert(ids.end(), reading.gpu->source_ids.begin(), reading.gpu->source_ids.end());
+  for (const CatalogFormula& formula : catalog.formulas) {
+    ids.insert(ids.end(), formula.source_ids.begin(), formula.source_ids.end());
+  }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   writer.Key("sources");
@@ -184,7 +187,7 @@ std::string WriteReport(const RequestReading& reading, const Answer& answer, con
   WriteModel(writer, reading, answer.memory);
   WriteRecipe(writer, reading.workload, answer.memory.recipe);
   WriteHardware(writer, reading.gpu);
-  WriteMemory(writer, reading, answer.memory);
+  WriteMemory(writer, reading, catalog, answer.memory);
   WriteFit(writer, reading.gpu, answer);
   writer.Null("time");
   writer.Null("cost");

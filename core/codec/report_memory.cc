@@ -66,18 +66,23 @@ void WriteItem(JsonWriter& writer, const LedgerItem& item) {
   writer.EndObject();
 }
 
-void WriteTerms(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory) {
-  static const std::vector<std::string> kNone;
+/// Where the line is explained, and what that rests on.
+void WriteFormula(JsonWriter& writer, const Catalog& catalog, std::string_view of) {
+  const CatalogFormula* formula = catalog.FindFormula(of);
+  if (formula == nullptr) return;
+  writer.Text("formula_id", formula->id);
+  WriteSourceIds(writer, formula->source_ids);
+}
+
+void WriteTerms(JsonWriter& writer, const Catalog& catalog, const MemoryEstimate& memory) {
   writer.Key("terms");
   writer.BeginList();
   for (const TermBytes& term : memory.terms) {
-    const bool of_model = term.term == Term::kWeights && reading.model != nullptr;
     writer.BeginObject();
     writer.Text("id", TermName(term.term));
     WriteBytes(writer, "bytes", term.bytes);
     writer.Text("kind", KindOf(term.term));
-    writer.Text("formula_id", term.term == Term::kWeights ? "PAR-1" : "MEM-2");
-    WriteSourceIds(writer, of_model ? reading.model->source_ids : reading.stack->source_ids);
+    WriteFormula(writer, catalog, TermName(term.term));
     writer.Key("items");
     writer.BeginList();
     for (const LedgerItem& item : term.items) WriteItem(writer, item);
@@ -91,8 +96,7 @@ void WriteTerms(JsonWriter& writer, const RequestReading& reading, const MemoryE
     writer.BeginObject();
     writer.Text("id", overhead.id);
     WriteRange(writer, "bytes", overhead.bytes);
-    writer.Text("formula_id", "MEM-3");
-    WriteSourceIds(writer, kNone);  // fitted on runs: catalog/overheads.json names them
+    WriteFormula(writer, catalog, overhead.id);
     writer.EndObject();
   }
   writer.EndList();
@@ -123,7 +127,8 @@ void WriteBytes(JsonWriter& writer, std::string_view key, double bytes) {
   writer.Number(std::floor(bytes + 0.5));
 }
 
-void WriteMemory(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory) {
+void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog,
+                 const MemoryEstimate& memory) {
   writer.Key("memory");
   writer.BeginObject();
   writer.Key("per_gpu");
@@ -134,7 +139,7 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Memory
   WriteRange(writer, "reserved", memory.reserved);
   WriteRange(writer, "device", memory.device);
   if (reading.full_detail) {
-    WriteTerms(writer, reading, memory);
+    WriteTerms(writer, catalog, memory);
     if (reading.includes_timeline) WriteTimeline(writer, memory.timeline);
   }
   writer.EndObject();

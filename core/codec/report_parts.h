@@ -17,6 +17,7 @@ void WriteIssues(JsonWriter& writer, const Issues& issues);
 void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
 void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
-void WriteMemory(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
+void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog,
+                 const MemoryEstimate& memory);
 
 }  // namespace tunefit

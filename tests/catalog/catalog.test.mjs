@@ -12,7 +12,7 @@ const text = (path) => readFileSync(new URL(path, root), "utf8");
 const json = (path) => JSON.parse(text(path));
 const filesIn = (path) => readdirSync(new URL(path, root)).sort();
 
-const tables = ["gpus", "models", "stacks", "sources"];
+const tables = ["gpus", "models", "stacks", "sources", "formulas"];
 const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false });
 for (const name of filesIn("catalog/schema")) ajv.addSchema(json(`catalog/schema/${name}`));
 const fits = ajv.getSchema("catalog.schema.json");

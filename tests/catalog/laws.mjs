@@ -114,6 +114,7 @@ function sourceLaws(catalog, report) {
   catalog.stacks.forEach(({ versions }, i) => {
     versions.forEach((version, v) => visit(version.sources, `stacks[${i}].versions[${v}]`));
   });
+  (catalog.formulas ?? []).forEach(({ sources }, i) => visit({ sources }, `formulas[${i}]`));
   catalog.sources.forEach(({ id }, i) => {
     if (!used.has(id)) report("unused_source", `sources[${i}].id`);
   });

@@ -18,9 +18,14 @@ using Json = nlohmann::json;
 
 Json Parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
 
-/// The catalogs of tests/catalog are about rows; the fitted constants are the same for all of them.
+/// The catalogs of tests/catalog are about rows; the fitted constants and the formulas are the same for all of them.
 std::string WithOverheads(Json catalog) {
-  catalog["overheads"] = Parsed(test::ReadFile(TUNEFIT_CATALOG))["overheads"];
+  const Json whole = Parsed(test::ReadFile(TUNEFIT_CATALOG));
+  catalog["overheads"] = whole["overheads"];
+  catalog["formulas"] = whole["formulas"];
+  const Json sources = catalog.value("sources", Json::array());
+  const Json first = sources.is_array() && !sources.empty() ? sources[0].value("id", Json("table")) : Json("table");
+  for (Json& formula : catalog["formulas"]) formula["sources"] = Json::array({first});
   return catalog.dump();
 }
 
