@@ -46,8 +46,8 @@ Phases PhasesOf(const Replay& replay) {
 double PagedBytes(const Step& step, const Axes& axes) {
   double bytes = 0;
   for (const Resident& state : step.paged_states) {
-    bytes += static_cast<double>(state.count) *
-             StorageBytes(step.storages[static_cast<std::size_t>(state.storage)], axes);
+    bytes +=
+        static_cast<double>(state.count) * StorageBytes(step.storages[static_cast<std::size_t>(state.storage)], axes);
   }
   return bytes;
 }
@@ -78,10 +78,8 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
     slack.expected = CappedSlack(slack.expected, holes, gpu->usable_bytes - used.expected);
     slack.high = CappedSlack(slack.high, holes, gpu->usable_bytes - used.high);
   }
-  estimate.overheads = {{"library_workspace", library},
-                        {"live_spread", spread},
-                        {"allocator_slack", slack},
-                        {"cuda_context", context}};
+  estimate.overheads = {
+      {"library_workspace", library}, {"live_spread", spread}, {"allocator_slack", slack}, {"cuda_context", context}};
   if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
   estimate.reserved = estimate.allocated + slack;
   estimate.device = estimate.reserved + context + paged;
@@ -229,12 +227,11 @@ Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& ove
     batch.per_device = sequences;
     return fits(batch);
   });
-  limits.longest_sequence_tokens =
-      LargestThatFits(positions > 0 ? positions : kMostTokens, [&](std::int64_t tokens) {
-        Batch batch = workload.batch;
-        batch.sequence_length = tokens;
-        return fits(batch);
-      });
+  limits.longest_sequence_tokens = LargestThatFits(positions > 0 ? positions : kMostTokens, [&](std::int64_t tokens) {
+    Batch batch = workload.batch;
+    batch.sequence_length = tokens;
+    return fits(batch);
+  });
   return limits;
 }
 

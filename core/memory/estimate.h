@@ -27,7 +27,7 @@ struct Phases {
 
 /// One kind of storage alive at the peak, equal ones together.
 struct LedgerItem {
-  std::string name;   ///< as the library names it, layers as *: "model.layers.*.mlp.act_fn: input"
+  std::string name;  ///< as the library names it, layers as *: "model.layers.*.mlp.act_fn: input"
   Dtype dtype = Dtype::kFp32;
   std::string shape;  ///< in words of the request: "tokens x 14336"
   std::int64_t count = 0;

@@ -53,8 +53,8 @@ class ClassList {
   void Settle(Class& owed) {
     for (std::vector<Class>& classes : terms_) {
       for (Class& owner : classes) {
-        const bool equal = owner.storage->elements == owed.storage->elements &&
-                           owner.storage->dtype == owed.storage->dtype;
+        const bool equal =
+            owner.storage->elements == owed.storage->elements && owner.storage->dtype == owed.storage->dtype;
         if (!equal || owner.count <= 0) continue;
         const std::int64_t moved = std::min(owner.count, -owed.count);
         owner.count -= moved;
@@ -108,8 +108,8 @@ void AddResidents(ClassList& list, const Step& step, const std::vector<Resident>
 
 }  // namespace
 
-std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Moment peak_moment,
-                                       const PeakPoint& peak, const char* layer_path) {
+std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Moment peak_moment, const PeakPoint& peak,
+                                       const char* layer_path) {
   ClassList list;
   AddResidents(list, step, step.weights);
   AddResidents(list, step, step.optimizer_states);

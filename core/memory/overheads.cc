@@ -4,9 +4,7 @@
 
 namespace tunefit {
 
-Range operator+(const Range& a, const Range& b) {
-  return {a.low + b.low, a.expected + b.expected, a.high + b.high};
-}
+Range operator+(const Range& a, const Range& b) { return {a.low + b.low, a.expected + b.expected, a.high + b.high}; }
 
 Range operator*(const Range& range, double factor) {
   return {range.low * factor, range.expected * factor, range.high * factor};

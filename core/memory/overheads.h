@@ -12,8 +12,9 @@ struct Range {
   double high = 0;
 };
 
-/// A step from live tensors to what the driver shows. `id`: "library_workspace", "live_spread" (how far measured runs lie
-/// from the estimate of live bytes; expected 0, low below), "allocator_slack", "cuda_context", "paged_optimizer_states".
+/// A step from live tensors to what the driver shows. `id`: "library_workspace", "live_spread" (how far measured runs
+/// lie from the estimate of live bytes; expected 0, low below), "allocator_slack", "cuda_context",
+/// "paged_optimizer_states".
 struct Overhead {
   std::string id;
   Range bytes;
@@ -25,9 +26,9 @@ struct Overheads {
   /// allocated = live peak + workspace_bytes of the math libraries; its range is a fraction either way.
   double library_workspace_bytes = 0;
   double allocated_low_fraction = 0, allocated_high_fraction = 0;
-  /// reserved = allocated + what the caching allocator keeps beside it: a share of all that comes and goes within a step
-  /// (peak minus between_steps), and a share of what the loss adds on top of the forward pass: its blocks are too large
-  /// for the holes the layers leave, and the layers break them up.
+  /// reserved = allocated + what the caching allocator keeps beside it: a share of all that comes and goes within a
+  /// step (peak minus between_steps), and a share of what the loss adds on top of the forward pass: its blocks are too
+  /// large for the holes the layers leave, and the layers break them up.
   struct Slack {
     Range of_moving;
     Range of_loss;

@@ -27,7 +27,8 @@ double RoundToGranule(double bytes) {
   // Whole numbers: std::ceil is a call on the baseline processors of both targets, and this runs for every event.
   const auto whole = static_cast<std::int64_t>(bytes);
   const std::int64_t up = whole + (static_cast<double>(whole) < bytes ? 1 : 0);
-  return static_cast<double>((up + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes);
+  const std::int64_t granules = (up + kGranuleBytes - 1) / kGranuleBytes;
+  return static_cast<double>(granules * kGranuleBytes);
 }
 
 double StorageBytes(const Storage& storage, const Axes& axes) {

@@ -36,7 +36,7 @@ struct Replay {
   double live_gradients = 0;  ///< of earlier micro-batches, at the start of the traced one
   double after_forward = 0;
   double after_backward = 0;
-  PeakPoint peak_forward;   ///< forward and loss
+  PeakPoint peak_forward;  ///< forward and loss
   PeakPoint peak_backward;
   std::vector<SectionBytes> sections;  ///< one for each section of the step
 };

@@ -42,11 +42,11 @@ struct Attention {
   std::int64_t head_dim = 0;
   /// kSeparate: q, k, v, output. kFused: qkv, (unused), (unused), output.
   LinearShape query, key, value, output;
-  bool rotary = true;           ///< rotary positions on q and k
-  bool head_norm = false;       ///< an RMS norm of head_dim on every q and k head (Qwen3)
-  bool score_softcap = false;   ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
-  std::int64_t window = 0;      ///< tokens of a sliding window; 0 for none
-  double dropout = 0;           ///< of the attention probabilities, as the config sets it
+  bool rotary = true;          ///< rotary positions on q and k
+  bool head_norm = false;      ///< an RMS norm of head_dim on every q and k head (Qwen3)
+  bool score_softcap = false;  ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
+  std::int64_t window = 0;     ///< tokens of a sliding window; 0 for none
+  double dropout = 0;          ///< of the attention probabilities, as the config sets it
 };
 
 struct Mlp {
@@ -61,8 +61,8 @@ struct Block {
   bool norms_after = false;  ///< Gemma 2: a second norm on the output of attention and of the MLP
   Attention attention;
   Mlp mlp;
-  double residual_dropout = 0;      ///< GPT-2: dropout on the output of attention and of the MLP
-  bool scales_residual = false;     ///< Granite: outputs are multiplied by residual_multiplier
+  double residual_dropout = 0;   ///< GPT-2: dropout on the output of attention and of the MLP
+  bool scales_residual = false;  ///< Granite: outputs are multiplied by residual_multiplier
 };
 
 /// A run of layers: the period is repeated `repeats` times. Alternating kinds of layers are a period of two.
@@ -75,14 +75,14 @@ struct LayerRun {
 struct Architecture {
   std::string model_type;  ///< Hugging Face's name of the class, e.g. "llama"
   std::int64_t hidden_size = 0;
-  std::int64_t vocab_size = 0;            ///< rows of the embedding as stored
-  std::int64_t context_tokens = 0;        ///< max_position_embeddings; 0 when the config does not say
-  std::int64_t position_rows = 0;         ///< rows of a learned position table; 0 with rotary positions
-  bool tied_head = false;                 ///< the output head is the embedding
-  bool scales_embedding = false;          ///< embeddings are multiplied by a constant (Gemma, Granite)
-  bool scales_logits = false;             ///< logits are divided by a constant (Granite)
-  bool logits_softcap = false;            ///< tanh soft-capping of the logits (Gemma 2)
-  double embedding_dropout = 0;           ///< GPT-2: dropout after the embeddings
+  std::int64_t vocab_size = 0;      ///< rows of the embedding as stored
+  std::int64_t context_tokens = 0;  ///< max_position_embeddings; 0 when the config does not say
+  std::int64_t position_rows = 0;   ///< rows of a learned position table; 0 with rotary positions
+  bool tied_head = false;           ///< the output head is the embedding
+  bool scales_embedding = false;    ///< embeddings are multiplied by a constant (Gemma, Granite)
+  bool scales_logits = false;       ///< logits are divided by a constant (Granite)
+  bool logits_softcap = false;      ///< tanh soft-capping of the logits (Gemma 2)
+  double embedding_dropout = 0;     ///< GPT-2: dropout after the embeddings
   NormKind final_norm = NormKind::kRmsNorm;
   std::vector<LayerRun> runs;
   /// Prefix of module paths in reports: "model.layers.*" or "transformer.h.*".

@@ -16,8 +16,8 @@ struct Gpu {
   std::string architecture;  ///< "Hopper", "Ada" ...
   std::string segment;       ///< "consumer", "workstation", "data-center"
   std::string compute_capability;
-  double memory_bytes = 0;  ///< as marketed
-  double usable_bytes = 0;  ///< as nvidia-smi shows the card's total, ECC as shipped
+  double memory_bytes = 0;         ///< as marketed
+  double usable_bytes = 0;         ///< as nvidia-smi shows the card's total, ECC as shipped
   bool usable_is_derived = false;  ///< no source shows the card's total: taken from the smallest share seen elsewhere
   std::vector<Dtype> dtypes;       ///< what its matrix units compute in
   std::vector<std::string> source_ids;

@@ -10,8 +10,8 @@ enum class Severity { kNote, kWarning, kError };
 
 /// One fault or remark about the user's input. All of them are collected, not only the first.
 struct Issue {
-  std::string code;   ///< stable machine name, e.g. "unknown_model"; the page translates it
-  std::string field;  ///< dotted path in the request; empty where the whole text is at fault
+  std::string code;     ///< stable machine name, e.g. "unknown_model"; the page translates it
+  std::string field;    ///< dotted path in the request; empty where the whole text is at fault
   std::string message;  ///< English sentence, complete on its own
   Severity severity = Severity::kError;
   /// What the message names, as text, for translations: {"value", "high", ...}.

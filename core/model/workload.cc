@@ -54,11 +54,11 @@ void ValidateRank(Issues& issues, const Workload& workload) {
   if (smallest == 0 || workload.method.rank <= smallest) return;
   const std::string rank = std::to_string(workload.method.rank);
   const std::string high = std::to_string(smallest);
-  issues.push_back({.code = "rank_over_matrix",
-                    .field = "method.rank",
-                    .message = "A rank of " + rank + " exceeds the smallest adapted matrix, whose smaller side is " +
-                               high + ".",
-                    .values = {{"value", rank}, {"high", high}}});
+  issues.push_back(
+      {.code = "rank_over_matrix",
+       .field = "method.rank",
+       .message = "A rank of " + rank + " exceeds the smallest adapted matrix, whose smaller side is " + high + ".",
+       .values = {{"value", rank}, {"high", high}}});
 }
 
 void ValidatePositions(Issues& issues, const Workload& workload) {

@@ -57,10 +57,10 @@ enum class Checkpointing : std::uint8_t { kNone, kFull };
 enum class AttentionKernel : std::uint8_t { kEager, kSdpa, kFlash };
 
 enum class Loss : std::uint8_t {
-  kStandard,        ///< the model's own: fp32 logits, cross entropy over all of them
-  kChunked,         ///< the standard loss over blocks of tokens, each recomputed in backward
-  kFusedCe,         ///< one kernel over materialized logits, gradient in place (Liger cross entropy)
-  kFusedLinearCe,   ///< head and loss in one, no logits of the whole batch (Liger fused linear)
+  kStandard,       ///< the model's own: fp32 logits, cross entropy over all of them
+  kChunked,        ///< the standard loss over blocks of tokens, each recomputed in backward
+  kFusedCe,        ///< one kernel over materialized logits, gradient in place (Liger cross entropy)
+  kFusedLinearCe,  ///< head and loss in one, no logits of the whole batch (Liger fused linear)
 };
 
 enum class Packing : std::uint8_t { kNone, kPacked, kPaddingFree };
@@ -91,10 +91,10 @@ enum class LogitsUpcast : std::uint8_t {
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
   LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
-  bool loss_shifts_logits = false;      ///< the loss copies the logits without their last row instead of shifting labels
-  bool outputs_upcast = true;           ///< accelerate returns fp32 outputs from an autocast forward
-  bool lora_casts_input = true;         ///< the adapter's input is cast to the adapter's dtype
-  std::int64_t loss_chunk_tokens = 0;   ///< tokens of a block in the chunked loss; 0: the core's default
+  bool loss_shifts_logits = false;     ///< the loss copies the logits without their last row instead of shifting labels
+  bool outputs_upcast = true;          ///< accelerate returns fp32 outputs from an autocast forward
+  bool lora_casts_input = true;        ///< the adapter's input is cast to the adapter's dtype
+  std::int64_t loss_chunk_tokens = 0;  ///< tokens of a block in the chunked loss; 0: the core's default
 };
 
 /// Everything that decides a training step on one GPU: the typed request.

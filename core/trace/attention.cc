@@ -7,6 +7,12 @@ namespace {
 
 constexpr Size Tokens(std::int64_t width) { return {static_cast<double>(width), Axis::kTokens}; }
 
+/// How often a key/value head is repeated to meet every query head.
+double CopiesOfHeads(const Attention& attention) {
+  const std::int64_t copies = attention.heads / attention.kv_heads;
+  return static_cast<double>(copies);
+}
+
 struct Heads {
   Value query, key, value;
 };
@@ -27,7 +33,7 @@ Value Rotate(Tracer& tracer, const Value& x, const LayerContext& context) {
 }
 
 /// A projection seen as heads. Its gradient comes back by heads and is copied into place, unless it arrives by tokens.
-Value AsHeads(Tracer& tracer, Value projection, bool gradient_by_tokens) {
+Value AsHeads(Tracer& tracer, const Value& projection, bool gradient_by_tokens) {
   return gradient_by_tokens ? tracer.View(projection) : tracer.Reshape(projection);
 }
 
@@ -39,10 +45,10 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
   Heads heads;
   if (attention.layout == QkvLayout::kFused) {
     Value fused = Forward(tracer, module.query, hidden);
-    std::array<Value, 3> parts = tracer.Split(fused, {Tokens(q), Tokens(kv), Tokens(kv)});
-    heads.query = AsHeads(tracer, std::move(parts[0]), flash && !attention.rotary);
-    heads.key = AsHeads(tracer, std::move(parts[1]), flash && !attention.rotary);
-    heads.value = AsHeads(tracer, std::move(parts[2]), flash);
+    const std::array<Value, 3> parts = tracer.Split(fused, {Tokens(q), Tokens(kv), Tokens(kv)});
+    heads.query = AsHeads(tracer, parts[0], flash && !attention.rotary);
+    heads.key = AsHeads(tracer, parts[1], flash && !attention.rotary);
+    heads.value = AsHeads(tracer, parts[2], flash);
     return heads;
   }
   const auto norm = [&](const NormModule& module_norm, Value x, std::int64_t count) {
@@ -59,7 +65,7 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
 
 AttentionResult Eager(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
   const Attention& attention = *module.attention;
-  const auto copies = static_cast<double>(attention.heads / attention.kv_heads);
+  const double copies = CopiesOfHeads(attention);
   const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);
@@ -97,15 +103,14 @@ AttentionResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerC
   const Size rows = Tokens(attention.heads);
   // Without a mask the kernel takes grouped heads and a causal flag; with one, the library repeats the heads.
   if (!context.mask) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
-  const auto copies = static_cast<double>(attention.heads / attention.kv_heads);
+  const double copies = CopiesOfHeads(attention);
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);
   Value mask = AdditiveMask(tracer, context.mask, tracer.autocast().value_or(tracer.DtypeOf(heads.query)));
   return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
 }
 
-AttentionResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
-                       const Heads& heads) {
+AttentionResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
   switch (context.workload->attention) {
     case AttentionKernel::kEager:
       return Eager(tracer, module, context, heads);

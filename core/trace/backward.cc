@@ -61,8 +61,8 @@ void Tracer::FreeNode(Node& node) {
 
 void Tracer::RunNode(std::int32_t index) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
-  const bool reached = node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage ||
-                       node.gradients[2] != kNoStorage;
+  const bool reached =
+      node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage || node.gradients[2] != kNoStorage;
   if (!reached) return;
   scope = node.scope;
   scope.term = node.scope.term == Term::kLogitsAndLoss ? Term::kLogitsAndLoss : Term::kWorkspace;

@@ -54,8 +54,7 @@ Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& conte
 Value AddResidual(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& residual,
                   Value output) {
   tracer.scope.module = "residual";
-  tracer.scope.term =
-      context.workload->checkpointing == Checkpointing::kFull ? Term::kCheckpoints : Term::kNorms;
+  tracer.scope.term = context.workload->checkpointing == Checkpointing::kFull ? Term::kCheckpoints : Term::kNorms;
   if (layer.block->scales_residual) output = tracer.Scale(std::move(output));
   return tracer.Add(residual, std::move(output));
 }

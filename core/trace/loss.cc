@@ -101,8 +101,7 @@ Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModu
     }
     Value logits = tracer.Empty({vocabulary, Axis::kChunk}, compute, "logits of a block");
   }
-  Value loss = tracer.Prepared(hidden, head.weight, std::move(hidden_gradient), std::move(weight_gradient), kScalar,
-                               Dtype::kFp32);
+  Value loss = tracer.Prepared(hidden, head.weight, hidden_gradient, weight_gradient, kScalar, Dtype::kFp32);
   tracer.EndAutocast();
   return loss;
 }
@@ -113,15 +112,14 @@ ChunkRule LossChunks(const Workload& workload) {
   const Architecture& architecture = workload.architecture;
   if (workload.loss == Loss::kFusedLinearCe) {
     // Liger sizes its blocks so that a block's logits weigh about as much as the hidden states.
-    const std::int64_t ratio =
-        (architecture.vocab_size + architecture.hidden_size - 1) / architecture.hidden_size;
+    const std::int64_t ratio = (architecture.vocab_size + architecture.hidden_size - 1) / architecture.hidden_size;
     return {.tokens = 0, .power_of_two_share = static_cast<double>(ratio)};
   }
   const auto tokens = static_cast<double>(workload.habits.loss_chunk_tokens);
   return {.tokens = tokens > 0 ? tokens : kDefaultChunkTokens, .power_of_two_share = 0};
 }
 
-Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, Value hidden,
+Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
                 const Value& labels) {
   tracer.BeginSection(Moment::kLoss, -1, 1, 1);
   tracer.scope = {head.path, Term::kLogitsAndLoss, false};

@@ -4,9 +4,10 @@
 
 namespace tunefit {
 
-/// From the last hidden states to the loss: head, soft-capping, upcasts and cross entropy as the workload asks. Ends the
-/// forward pass: everything the model's outputs held is dropped, as the Trainer drops it.
-Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, Value hidden, const Value& labels);
+/// From the last hidden states to the loss: head, soft-capping, upcasts and cross entropy as the workload asks. Ends
+/// the forward pass: everything the model's outputs held is dropped, as the Trainer drops it.
+Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+                const Value& labels);
 
 /// How many tokens the loss works on at a time.
 ChunkRule LossChunks(const Workload& workload);

@@ -24,8 +24,8 @@ struct Adapter {
   bool fused = false;  ///< one kernel with its matrix
 };
 
-/// torch.nn.Linear, or what PEFT and bitsandbytes put in its place. Substitution happens here, once, as the libraries do
-/// it to a model after it is built; the layers that call it never ask.
+/// torch.nn.Linear, or what PEFT and bitsandbytes put in its place. Substitution happens here, once, as the libraries
+/// do it to a model after it is built; the layers that call it never ask.
 struct LinearModule {
   LinearShape shape;
   const char* path = "";

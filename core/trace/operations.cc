@@ -16,7 +16,7 @@ Size Larger(Size a, Size b) {
 
 }  // namespace
 
-Value Tracer::View(Value x) {
+Value Tracer::View(const Value& x) {
   Node& node = Begin(OpKind::kView);
   AddInput(node, x);
   const Tensor tensor = At(x);
@@ -24,7 +24,7 @@ Value Tracer::View(Value x) {
   return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
 }
 
-Value Tracer::Reshape(Value x) {
+Value Tracer::Reshape(const Value& x) {
   Node& node = Begin(OpKind::kReshape);
   AddInput(node, x);
   const Tensor tensor = At(x);
@@ -32,7 +32,7 @@ Value Tracer::Reshape(Value x) {
   return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
 }
 
-Value Tracer::Slice(Value x, double share) {
+Value Tracer::Slice(const Value& x, double share) {
   Node& node = Begin(OpKind::kSlice);
   AddInput(node, x);
   const Tensor tensor = At(x);
@@ -177,13 +177,12 @@ Value Tracer::ExpandHeads(Value x, double copies) {
   AddInput(node, x);
   const Tensor tensor = At(x);
   const Size elements = tensor.elements * copies;
-  Value expanded =
-      AddOutput(node, Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
+  Value expanded = AddOutput(node, Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
   x.Drop();
   return expanded;
 }
 
-std::array<Value, 3> Tracer::Split(Value x, const std::array<Size, 3>& sizes) {
+std::array<Value, 3> Tracer::Split(const Value& x, const std::array<Size, 3>& sizes) {
   Node& node = Begin(OpKind::kSplit);
   AddInput(node, x);
   const Tensor tensor = At(x);
@@ -199,7 +198,8 @@ std::array<Value, 3> Tracer::Split(Value x, const std::array<Size, 3>& sizes) {
   return parts;
 }
 
-// --- matrices ---------------------------------------------------------------------------------------------------------
+// --- matrices
+// ---------------------------------------------------------------------------------------------------------
 
 Value Tracer::Fp32(Value x) { return Cast(std::move(x), Dtype::kFp32); }
 
@@ -375,8 +375,7 @@ Value Tracer::FusedSwiglu(Value gate, Value up) {
     Keep(node, tensor.storage);
     Keep(node, At(up).storage);
   }
-  Value product =
-      AddOutput(node, Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
+  Value product = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
   gate.Drop();
   up.Drop();
   return product;
@@ -448,7 +447,8 @@ Value Tracer::InPlaceCrossEntropy(Value logits) {
   return loss;
 }
 
-Value Tracer::Prepared(Value x, const Value& weight, Value x_gradient, Value weight_gradient, Size out, Dtype dtype) {
+Value Tracer::Prepared(const Value& x, const Value& weight, const Value& x_gradient, const Value& weight_gradient,
+                       Size out, Dtype dtype) {
   Node& node = Begin(OpKind::kPrepared);
   AddInput(node, x);
   AddInput(node, weight);
@@ -467,7 +467,7 @@ Value Tracer::Narrow(const Value& x, Size part) {
   return AddOutput(node, tensor.storage, part, tensor.dtype);
 }
 
-Value Tracer::Checkpoint(const std::function<Value(Value)>& module, Value x) {
+Value Tracer::Checkpoint(const std::function<Value(const Value&)>& module, const Value& x) {
   Node node;
   node.kind = OpKind::kCheckpoint;
   node.scope = scope;

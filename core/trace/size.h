@@ -11,14 +11,14 @@ namespace tunefit {
 /// What a tensor's number of elements grows with. A tensor is a product of sides, so one of these and a coefficient say
 /// its size for every batch and length: a trace is written once and read at any batch.
 enum class Axis : std::uint8_t {
-  kOnce,           ///< neither batch nor length
-  kLength,         ///< s
-  kLengthSquared,  ///< s * s
-  kBatch,          ///< b
-  kTokens,         ///< b * s
-  kScores,         ///< b * s * s
-  kChunk,          ///< tokens of one block of a chunked loss
-  kIfBatched,      ///< 1 where b > 1, else 0
+  kOnce,             ///< neither batch nor length
+  kLength,           ///< s
+  kLengthSquared,    ///< s * s
+  kBatch,            ///< b
+  kTokens,           ///< b * s
+  kScores,           ///< b * s * s
+  kChunk,            ///< tokens of one block of a chunked loss
+  kIfBatched,        ///< 1 where b > 1, else 0
   kTokensIfBatched,  ///< b * s where b > 1, else 0: copies that PyTorch avoids for a single sequence
   kCount,
 };
@@ -59,8 +59,8 @@ struct Axes {
   static constexpr Axes Of(double batch, double length, const ChunkRule& chunk) {
     const double batched = batch > 1 ? 1 : 0;
     const double tokens = batch * length;
-    return {{1, length, length * length, batch, tokens, tokens * length, chunk.Tokens(tokens), batched,
-             batched * tokens}};
+    return {
+        {1, length, length * length, batch, tokens, tokens * length, chunk.Tokens(tokens), batched, batched * tokens}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
 };

@@ -22,8 +22,8 @@ struct Storage {
   bool in_layer = false;    ///< its module's path starts with the layer's
 };
 
-/// A storage comes to life (+1) or ends (-1; more at once where one traced storage stands for those of many layers). The
-/// tracer resolves who still refers to it, so a replay only adds and subtracts.
+/// A storage comes to life (+1) or ends (-1; more at once where one traced storage stands for those of many layers).
+/// The tracer resolves who still refers to it, so a replay only adds and subtracts.
 struct Event {
   StorageId storage;
   std::int32_t change;
@@ -50,10 +50,10 @@ struct Resident {
 /// batch and length; `Replay` reads them for given ones.
 struct Step {
   std::vector<Storage> storages;
-  std::vector<Resident> weights;           ///< weights, quantization tables, adapters, buffers
-  std::vector<Resident> optimizer_states;  ///< from the first optimizer step on
-  std::vector<Resident> trained;           ///< the weights that get gradients, among `weights`
-  std::vector<Resident> paged_states;      ///< optimizer states in managed memory, outside torch's allocator
+  std::vector<Resident> weights;              ///< weights, quantization tables, adapters, buffers
+  std::vector<Resident> optimizer_states;     ///< from the first optimizer step on
+  std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
+  std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Event> events;
   std::vector<Section> sections;  ///< in time order: forward, loss, backward

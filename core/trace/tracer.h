@@ -13,8 +13,8 @@ namespace tunefit {
 
 class Tracer;
 
-/// A reference to a tensor, as a Python name is one: the tensor lives while a Value or autograd refers to it. C++ scopes
-/// in the traced modules stand for Python's.
+/// A reference to a tensor, as a Python name is one: the tensor lives while a Value or autograd refers to it. C++
+/// scopes in the traced modules stand for Python's.
 class Value {
  public:
   Value() = default;
@@ -41,13 +41,13 @@ class Value {
 
 /// The operations that autograd knows; each has a rule for what it keeps and what its backward allocates.
 enum class OpKind : std::uint8_t {
-  kLeaf,        ///< a trained weight, or a tensor that was told to require a gradient
-  kView,        ///< the gradient passes through unchanged
-  kReshape,     ///< a view whose gradient has to be copied into place
-  kSlice,       ///< the gradient is scattered into a tensor of the whole size
+  kLeaf,     ///< a trained weight, or a tensor that was told to require a gradient
+  kView,     ///< the gradient passes through unchanged
+  kReshape,  ///< a view whose gradient has to be copied into place
+  kSlice,    ///< the gradient is scattered into a tensor of the whole size
   kCast,
-  kElementwise, ///< one gradient per input, computed from it and the kept ones
-  kAdd,         ///< the gradient goes to both inputs
+  kElementwise,  ///< one gradient per input, computed from it and the kept ones
+  kAdd,          ///< the gradient goes to both inputs
   kPow,
   kMean,
   kRsqrt,
@@ -62,10 +62,10 @@ enum class OpKind : std::uint8_t {
   kLayerNorm,
   kFusedNorm,  ///< the gradient overwrites the incoming one
   kEmbedding,
-  kAttention,     ///< a fused kernel: gradients of q, k and v at once
+  kAttention,  ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
-  kCheckpoint,    ///< a module that is run again in backward
-  kPrepared,      ///< gradients that the forward pass already computed (fused linear cross entropy)
+  kCheckpoint,  ///< a module that is run again in backward
+  kPrepared,    ///< gradients that the forward pass already computed (fused linear cross entropy)
 };
 
 /// Records what PyTorch would allocate and free while the traced modules run: a small PyTorch without data. Operations
@@ -94,13 +94,13 @@ class Tracer {
 
   // --- operations ----------------------------------------------------------------------------------------------------
   Value Empty(Size elements, Dtype dtype, const char* role);  ///< no gradient
-  Value View(Value x);
-  Value Reshape(Value x);                      ///< a view; its gradient is copied
-  Value Copy(Value x, const char* role);       ///< contiguous() of something that is not
-  Value Slice(Value x, double share);          ///< a view of a part
-  Value Cast(Value x, Dtype to);               ///< x itself where nothing changes
-  Value Scale(Value x);                        ///< times a constant
-  Value Shift(Value x);                        ///< plus a constant
+  Value View(const Value& x);
+  Value Reshape(const Value& x);              ///< a view; its gradient is copied
+  Value Copy(Value x, const char* role);      ///< contiguous() of something that is not
+  Value Slice(const Value& x, double share);  ///< a view of a part
+  Value Cast(Value x, Dtype to);              ///< x itself where nothing changes
+  Value Scale(Value x);                       ///< times a constant
+  Value Shift(Value x);                       ///< plus a constant
   Value Negate(Value x) { return Scale(std::move(x)); }
   Value Add(Value a, Value b);
   Value Mul(Value a, Value b);
@@ -114,7 +114,7 @@ class Tracer {
   Value Dropout(Value x, double probability);
   Value Cat(Value a, Value b);
   Value ExpandHeads(Value x, double copies);
-  std::array<Value, 3> Split(Value x, const std::array<Size, 3>& sizes);
+  std::array<Value, 3> Split(const Value& x, const std::array<Size, 3>& sizes);
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
   /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
   Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features);
@@ -136,14 +136,15 @@ class Tracer {
   /// The mean of -log p over the labels; log-probabilities come from Softmax (log_softmax keeps and costs the same).
   Value NegativeLogLikelihood(Value log_probabilities, Value labels);
   /// Runs `module` without keeping anything but its input; runs it again in backward.
-  Value Checkpoint(const std::function<Value(Value)>& module, Value x);
+  Value Checkpoint(const std::function<Value(const Value&)>& module, const Value& x);
   /// A result whose gradients for `x` (and `weight`) exist already.
-  Value Prepared(Value x, const Value& weight, Value x_gradient, Value weight_gradient, Size out, Dtype dtype);
+  Value Prepared(const Value& x, const Value& weight, const Value& x_gradient, const Value& weight_gradient, Size out,
+                 Dtype dtype);
   /// A kernel that turns logits into their own gradient while it computes the loss (Liger, Unsloth, foak).
   Value InPlaceCrossEntropy(Value logits);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
   Value Narrow(const Value& x, Size part);
-  Value RequireGradient(Value x);  ///< x becomes a leaf that keeps a gradient
+  Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
   void Hold(Value x) { held_.push_back(std::move(x)); }  ///< lives until the step ends
   bool RequiresGradient(const Value& x) const;
   Dtype DtypeOf(const Value& x) const;
@@ -154,7 +155,8 @@ class Tracer {
   void EndAutocast();
   std::optional<Dtype> autocast() const { return autocast_; }
 
-  // --- time ------------------------------------------------------------------------------------------------------------
+  // --- time
+  // ------------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);
   void Backward(Value loss);
   Step Finish();
@@ -188,7 +190,7 @@ class Tracer {
     std::array<StorageId, 3> gradients{kNoStorage, kNoStorage, kNoStorage};
     Size out_elements;
     Dtype out_dtype = Dtype::kFp32;
-    Size extra;                     ///< kDequantizedLinear: elements of the whole matrix
+    Size extra;                       ///< kDequantizedLinear: elements of the whole matrix
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
     Scope scope;
   };
@@ -203,7 +205,7 @@ class Tracer {
     kRecompute,  ///< run again: keep, until as much is kept as was counted, then nothing more is computed
   };
   struct Recomputation {
-    std::function<Value(Value)> module;
+    std::function<Value(const Value&)> module;
     std::int32_t kept = 0;
   };
 

@@ -141,8 +141,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   ModuleFactory factory(tracer, workload);
   const Method& method = workload.method;
   const bool lora = method.kind == MethodKind::kLora;
-  const Value table =
-      factory.MakeTable(architecture.vocab_size, "embed_tokens", lora && method.saves_embedding);
+  const Value table = factory.MakeTable(architecture.vocab_size, "embed_tokens", lora && method.saves_embedding);
   Value positions;
   if (architecture.position_rows > 0) positions = factory.MakeTable(architecture.position_rows, "wpe", false);
   const std::vector<Stretch> stretches = MakeStretches(factory, architecture, unrolling);
@@ -154,7 +153,8 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
   LayerContext context;
   Value hidden = RunDecoder(tracer, workload, stretches, final_norm, table, positions, ids, context);
-  Value loss = TraceLoss(tracer, workload, head, std::move(hidden), labels);
+  Value loss = TraceLoss(tracer, workload, head, hidden, labels);
+  hidden.Drop();  // the Trainer drops the model's outputs before backward
   tracer.Backward(std::move(loss));
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done
   Step step = tracer.Finish();

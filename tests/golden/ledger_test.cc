@@ -40,8 +40,7 @@ Workload WorkloadOf(const std::string& model, const std::string& method) {
   Workload workload;
   workload.architecture = test::PublishedModel(model);
   workload.batch.packing = Packing::kPacked;
-  workload.attention =
-      method.find("eager") != std::string::npos ? AttentionKernel::kEager : AttentionKernel::kFlash;
+  workload.attention = method.find("eager") != std::string::npos ? AttentionKernel::kEager : AttentionKernel::kFlash;
   if (method.find("lora") != std::string::npos) {
     workload.method.kind = MethodKind::kLora;
     workload.precision = {Dtype::kBf16, Dtype::kBf16, true};
@@ -83,8 +82,8 @@ TEST_P(Ledger, ALayerKeepsWhatPyTorchKeeps) {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
-  for (const char* model : {"llama-3.1-8b", "mistral-7b-v0.1", "qwen2.5-7b", "qwen3-8b", "smollm2-1.7b",
-                            "tinyllama-1.1b", "gemma-2-2b"}) {
+  for (const char* model :
+       {"llama-3.1-8b", "mistral-7b-v0.1", "qwen2.5-7b", "qwen3-8b", "smollm2-1.7b", "tinyllama-1.1b", "gemma-2-2b"}) {
     for (const char* method :
          {"full-amp-eager", "full-amp-flash", "full-bf16-eager", "full-bf16-flash", "lora-eager", "lora-flash"}) {
       cases.push_back({model, method});

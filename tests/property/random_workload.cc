@@ -101,9 +101,8 @@ Workload RandomWorkload(std::mt19937& random) {
   Workload workload;
   workload.architecture = RandomArchitecture(random);
   RandomizeMethod(random, workload);
-  workload.precision.weights = workload.quantization.kind != QuantizationKind::kNone
-                                   ? Dtype::kBf16
-                                   : Any(random, {Dtype::kFp32, Dtype::kBf16});
+  workload.precision.weights =
+      workload.quantization.kind != QuantizationKind::kNone ? Dtype::kBf16 : Any(random, {Dtype::kFp32, Dtype::kBf16});
   workload.precision.autocast = workload.method.kind == MethodKind::kLora || Chance(random, 60);
   workload.optimizer = Any(random, {Optimizer::kAdamwForeach, Optimizer::kAdamwFused, Optimizer::kAdamw8bit,
                                     Optimizer::kPagedAdamw32bit, Optimizer::kPagedAdamw8bit});
@@ -122,12 +121,12 @@ std::string Describe(const Workload& workload) {
   std::ostringstream text;
   const Block& block = workload.architecture.runs.front().period.front();
   text << "method " << static_cast<int>(workload.method.kind) << ", quantization "
-       << static_cast<int>(workload.quantization.kind) << ", checkpointing "
-       << static_cast<int>(workload.checkpointing) << ", attention " << static_cast<int>(workload.attention)
-       << ", loss " << static_cast<int>(workload.loss) << ", autocast " << workload.precision.autocast << ", weights "
-       << DtypeName(workload.precision.weights) << ", batch " << workload.batch.per_device << " x "
-       << workload.batch.sequence_length << ", norm " << static_cast<int>(block.norm) << ", fused qkv "
-       << static_cast<int>(block.attention.layout) << ", layers " << workload.architecture.layers();
+       << static_cast<int>(workload.quantization.kind) << ", checkpointing " << static_cast<int>(workload.checkpointing)
+       << ", attention " << static_cast<int>(workload.attention) << ", loss " << static_cast<int>(workload.loss)
+       << ", autocast " << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights)
+       << ", batch " << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
+       << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(block.attention.layout) << ", layers "
+       << workload.architecture.layers();
   return text.str();
 }
 

@@ -63,7 +63,7 @@ TEST(Tracer, ATrainedMatrixKeepsItsInputUntilBackward) {
   Value y = tracer.Linear(Data(tracer), weight, Value(), 1, 1);
   tracer.Backward(std::move(y));
   const Replay replay = Finished(tracer);
-  EXPECT_EQ(replay.after_forward, 512 + 2 * kRowBytes);  // weight, data, y
+  EXPECT_EQ(replay.after_forward, 512 + 2 * kRowBytes);     // weight, data, y
   EXPECT_EQ(replay.after_backward, 512 + kRowBytes + 512);  // weight, y (the loss is held), gradient
 }
 
