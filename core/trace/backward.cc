@@ -30,12 +30,12 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
   slot = sum;
 }
 
-StorageId Tracer::GradientLike(const Node& node, int input, const char* role) {
-  return Allocate(node.in_elements[static_cast<std::size_t>(input)], node.out_dtype, role);
+StorageId Tracer::GradientLike(const Node& node, int input) {
+  return Allocate(node.in_elements[static_cast<std::size_t>(input)], node.out_dtype, "gradient");
 }
 
 /// The engine casts a gradient to its input's dtype, frees what the node held, then passes the results on.
-void Tracer::DepositResults(Node& node, std::array<StorageId, 3>& results) {
+void Tracer::DepositResults(Node& node, Results& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i] == kNoStorage) continue;
     const Storage result = step_.storages[static_cast<std::size_t>(results[i])];
@@ -59,121 +59,130 @@ void Tracer::FreeNode(Node& node) {
   node.saved_count = 0;
 }
 
-void Tracer::RunNode(std::int32_t index) {
-  Node& node = nodes_[static_cast<std::size_t>(index)];
-  const bool reached =
-      node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage || node.gradients[2] != kNoStorage;
-  if (!reached) return;
-  scope = node.scope;
-  scope.term = node.scope.term == Term::kLogitsAndLoss ? Term::kLogitsAndLoss : Term::kWorkspace;
-  const StorageId gradient = node.gradients[0];
-  std::array<StorageId, 3> results{kNoStorage, kNoStorage, kNoStorage};
-  const auto wanted = [&node](std::size_t i) { return node.edges[i].node >= 0; };
+Tracer::Results Tracer::PassGradientOn(const Node& node) {
+  Results results = kNoResults;
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (!node.Wants(i)) continue;
+    Refer(node.gradients[0]);
+    results[i] = node.gradients[0];
+  }
+  return results;
+}
+
+Tracer::Results Tracer::GradientsInOrder(const Node& node, std::initializer_list<int> order) {
+  Results results = kNoResults;
+  for (const int i : order) {
+    if (node.Wants(static_cast<std::size_t>(i))) results[static_cast<std::size_t>(i)] = GradientLike(node, i);
+  }
+  return results;
+}
+
+Tracer::Results Tracer::ElementwiseGradients(const Node& node) {
+  Results results = kNoResults;
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (node.Wants(i)) results[i] = Allocate(node.out_elements, node.out_dtype, "gradient");
+  }
+  // An input that was broadcast gets the sum over what it was broadcast to.
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (!node.Wants(i) || node.in_elements[i] == node.out_elements) continue;
+    const StorageId sum = GradientLike(node, static_cast<int>(i));
+    Release(results[i]);
+    results[i] = sum;
+  }
+  return results;
+}
+
+Tracer::Results Tracer::PowerGradient(const Node& node) {
+  const StorageId power = GradientLike(node, 0);
+  const StorageId scaled = GradientLike(node, 0);
+  const StorageId gradient = GradientLike(node, 0);
+  Release(scaled);
+  Release(power);
+  return {gradient, kNoStorage, kNoStorage};
+}
+
+Tracer::Results Tracer::DequantizedGradients(const Node& node) {
+  Results results = kNoResults;
+  for (std::size_t i = 1; i < node.inputs; ++i) {  // a fused adapter's own matrices
+    if (node.Wants(i)) results[i] = Allocate(node.in_elements[i], node.in_dtypes[i], "gradient");
+  }
+  const StorageId matrix = Allocate(node.extra, node.out_dtype, "dequantized weight");
+  if (node.Wants(0)) results[0] = GradientLike(node, 0);
+  Release(matrix);
+  return results;
+}
+
+Tracer::Results Tracer::FusedNormGradients(const Node& node) {
+  Results results = kNoResults;
+  if (node.Wants(0)) {  // overwrites the incoming gradient
+    Refer(node.gradients[0]);
+    results[0] = node.gradients[0];
+  }
+  if (node.Wants(1)) results[1] = Allocate(node.in_elements[1], node.in_dtypes[1], "gradient");
+  return results;
+}
+
+Tracer::Results Tracer::PreparedGradients(const Node& node) {
+  Results results = kNoResults;
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (!node.Wants(i)) continue;
+    Refer(node.saved[i]);
+    results[i] = node.saved[i];
+  }
+  return results;
+}
+
+Tracer::Results Tracer::GradientsOf(const Node& node) {
   switch (node.kind) {
     case OpKind::kView:
     case OpKind::kAdd:
-      for (std::size_t i = 0; i < node.inputs; ++i) {
-        if (!wanted(i)) continue;
-        Refer(gradient);
-        results[i] = gradient;
-      }
-      break;
     case OpKind::kCat:
-      for (std::size_t i = 0; i < 2; ++i) {
-        if (!wanted(i)) continue;
-        Refer(gradient);
-        results[i] = gradient;
-      }
-      break;
+      return PassGradientOn(node);
     case OpKind::kReshape:
     case OpKind::kSlice:
     case OpKind::kMean:
     case OpKind::kSplit:
     case OpKind::kExpandHeads:
-      results[0] = GradientLike(node, 0, "gradient");
-      break;
-    case OpKind::kCast:
-      results[0] = Allocate(node.in_elements[0], node.in_dtypes[0], "gradient");
-      break;
-    case OpKind::kElementwise:
-      for (std::size_t i = 0; i < node.inputs; ++i) {
-        if (wanted(i)) results[i] = Allocate(node.out_elements, node.out_dtype, "gradient");
-      }
-      for (std::size_t i = 0; i < node.inputs; ++i) {
-        if (!wanted(i) || node.in_elements[i] == node.out_elements) continue;
-        const StorageId sum = GradientLike(node, static_cast<int>(i), "gradient");
-        Release(results[i]);
-        results[i] = sum;
-      }
-      break;
-    case OpKind::kPow:
-    case OpKind::kRsqrt: {
-      const StorageId power = GradientLike(node, 0, "power");
-      const StorageId scaled = GradientLike(node, 0, "power");
-      results[0] = GradientLike(node, 0, "gradient");
-      Release(scaled);
-      Release(power);
-      break;
-    }
-    case OpKind::kLinear:
-      if (wanted(1)) results[1] = GradientLike(node, 1, "gradient");
-      if (wanted(0)) results[0] = GradientLike(node, 0, "gradient");
-      break;
-    case OpKind::kLinearBias:
-      if (wanted(0)) results[0] = GradientLike(node, 0, "gradient");
-      if (wanted(1)) results[1] = GradientLike(node, 1, "gradient");
-      if (wanted(2)) results[2] = GradientLike(node, 2, "gradient");
-      break;
-    case OpKind::kBatchMatmul:
-      if (wanted(1)) results[1] = GradientLike(node, 1, "gradient");
-      if (wanted(0)) results[0] = GradientLike(node, 0, "gradient");
-      break;
-    case OpKind::kDequantizedLinear: {
-      const StorageId matrix = Allocate(node.extra, node.out_dtype, "dequantized weight");
-      results[0] = GradientLike(node, 0, "gradient");
-      Release(matrix);
-      break;
-    }
-    case OpKind::kFusedLoraLinear: {
-      for (std::size_t i = 1; i < 3; ++i) {
-        if (wanted(i)) results[i] = Allocate(node.in_elements[i], node.in_dtypes[i], "gradient");
-      }
-      const StorageId matrix = Allocate(node.extra, node.out_dtype, "dequantized weight");
-      if (wanted(0)) results[0] = GradientLike(node, 0, "gradient");
-      Release(matrix);
-      break;
-    }
-    case OpKind::kLayerNorm:
-    case OpKind::kAttention:
-      for (std::size_t i = 0; i < 3; ++i) {
-        if (wanted(i)) results[i] = GradientLike(node, static_cast<int>(i), "gradient");
-      }
-      break;
-    case OpKind::kFusedNorm:
-      if (wanted(0)) {
-        Refer(gradient);
-        results[0] = gradient;
-      }
-      if (wanted(1)) results[1] = Allocate(node.in_elements[1], node.in_dtypes[1], "gradient");
-      break;
     case OpKind::kEmbedding:
     case OpKind::kNegativeLogLikelihood:
-      results[0] = GradientLike(node, 0, "gradient");
-      break;
+      return GradientsInOrder(node, {0});
+    case OpKind::kCast:
+      return {Allocate(node.in_elements[0], node.in_dtypes[0], "gradient"), kNoStorage, kNoStorage};
+    case OpKind::kElementwise:
+      return ElementwiseGradients(node);
+    case OpKind::kPow:
+    case OpKind::kRsqrt:
+      return PowerGradient(node);
+    case OpKind::kLinear:
+    case OpKind::kBatchMatmul:
+      return GradientsInOrder(node, {1, 0});
+    case OpKind::kLinearBias:
+    case OpKind::kLayerNorm:
+    case OpKind::kAttention:
+      return GradientsInOrder(node, {0, 1, 2});
+    case OpKind::kDequantizedLinear:
+    case OpKind::kFusedLoraLinear:
+      return DequantizedGradients(node);
+    case OpKind::kFusedNorm:
+      return FusedNormGradients(node);
     case OpKind::kPrepared:
-      // saved: the input's gradient, then the weight's; the forward pass computed both.
-      for (std::size_t i = 0; i < 2; ++i) {
-        if (!wanted(i)) continue;
-        Refer(node.saved[i]);
-        results[i] = node.saved[i];
-      }
-      break;
+      return PreparedGradients(node);
     case OpKind::kCheckpoint:
-      RunCheckpoint(index);
-      return;
     case OpKind::kLeaf:
-      return;  // a leaf keeps what it was given
+      break;
   }
+  return kNoResults;
+}
+
+void Tracer::RunNode(std::int32_t index) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  const bool reached =
+      node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage || node.gradients[2] != kNoStorage;
+  if (!reached || node.kind == OpKind::kLeaf) return;  // a leaf keeps what it was given
+  if (node.kind == OpKind::kCheckpoint) return RunCheckpoint(index);
+  scope = node.scope;
+  if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
+  Results results = GradientsOf(node);
   DepositResults(node, results);
 }
 

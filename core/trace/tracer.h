@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -193,6 +194,9 @@ class Tracer {
     Size extra;                       ///< kDequantizedLinear: elements of the whole matrix
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
     Scope scope;
+
+    /// A gradient of that input is asked for.
+    bool Wants(std::size_t input) const { return edges[input].node >= 0; }
   };
   /// Nodes from `first_node` on belong to this stretch of the forward pass.
   struct Mark {
@@ -239,8 +243,20 @@ class Tracer {
   void Deposit(Edge edge, StorageId gradient);
   void RunNode(std::int32_t index);
   void RunCheckpoint(std::int32_t index);
-  StorageId GradientLike(const Node& node, int input, const char* role);
-  void DepositResults(Node& node, std::array<StorageId, 3>& results);
+  /// Gradients of an operation's inputs; kNoStorage where none is wanted.
+  using Results = std::array<StorageId, 3>;
+  static constexpr Results kNoResults = {kNoStorage, kNoStorage, kNoStorage};
+  /// A new gradient of the input's size, in the output's dtype.
+  StorageId GradientLike(const Node& node, int input);
+  Results GradientsOf(const Node& node);
+  Results PassGradientOn(const Node& node);
+  Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
+  Results ElementwiseGradients(const Node& node);
+  Results PowerGradient(const Node& node);
+  Results DequantizedGradients(const Node& node);
+  Results FusedNormGradients(const Node& node);
+  Results PreparedGradients(const Node& node);
+  void DepositResults(Node& node, Results& results);
   void FreeNode(Node& node);
   void CloseSection();
 

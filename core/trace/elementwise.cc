@@ -1,0 +1,199 @@
+// What each operation allocates and keeps in the forward pass; the order of statements is PyTorch's own order of
+// allocations. Here: views, casts and whatever works element by element.
+#include <utility>
+
+#include "core/trace/tracer.h"
+
+namespace tunefit {
+namespace {
+
+Size Larger(Size a, Size b) {
+  if (a.axis == b.axis) return a.coefficient >= b.coefficient ? a : b;
+  return static_cast<int>(a.axis) > static_cast<int>(b.axis) ? a : b;
+}
+
+}  // namespace
+
+Value Tracer::View(const Value& x) {
+  Node& node = Begin(OpKind::kView);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Refer(tensor.storage);
+  return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
+}
+
+Value Tracer::Reshape(const Value& x) {
+  Node& node = Begin(OpKind::kReshape);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Refer(tensor.storage);
+  return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
+}
+
+Value Tracer::Slice(const Value& x, double share) {
+  Node& node = Begin(OpKind::kSlice);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Refer(tensor.storage);
+  return AddOutput(node, tensor.storage, tensor.elements * share, tensor.dtype);
+}
+
+Value Tracer::Copy(Value x, const char* role) {
+  Node& node = Begin(OpKind::kView);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Value copy = AddOutput(node, Allocate(tensor.elements, tensor.dtype, role), tensor.elements, tensor.dtype);
+  x.Drop();
+  return copy;
+}
+
+Value Tracer::Cast(Value x, Dtype to) {
+  const Tensor tensor = At(x);
+  if (tensor.dtype == to) return x;
+  Node& node = Begin(OpKind::kCast);
+  AddInput(node, x);
+  Value cast = AddOutput(node, Allocate(tensor.elements, to, "cast"), tensor.elements, to);
+  x.Drop();
+  return cast;
+}
+
+Value Tracer::Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role) {
+  Node& node = Begin(OpKind::kElementwise);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  const bool wanted = NeedsBackward(node);
+  if (wanted && keeps_input) Keep(node, tensor.storage);
+  const StorageId out = Allocate(tensor.elements, tensor.dtype, role);
+  if (wanted && keeps_output) Keep(node, out);
+  Value value = AddOutput(node, out, tensor.elements, tensor.dtype);
+  x.Drop();
+  return value;
+}
+
+Value Tracer::Scale(Value x) { return Elementwise(std::move(x), false, false, "mul"); }
+Value Tracer::Silu(Value x) { return Elementwise(std::move(x), true, false, "silu"); }
+Value Tracer::Gelu(Value x) { return Elementwise(std::move(x), true, false, "gelu"); }
+Value Tracer::Tanh(Value x) { return Elementwise(std::move(x), false, true, "tanh"); }
+
+Value Tracer::Shift(Value x) {
+  Node& node = Begin(OpKind::kView);  // the gradient of x + constant is the gradient itself
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Value sum = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "add"), tensor.elements, tensor.dtype);
+  x.Drop();
+  return sum;
+}
+
+Value Tracer::Pow(Value x) {
+  if (autocast_) x = Fp32(std::move(x));
+  Node& node = Begin(OpKind::kPow);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  if (NeedsBackward(node)) Keep(node, tensor.storage);
+  Value power = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "pow"), tensor.elements, tensor.dtype);
+  x.Drop();
+  return power;
+}
+
+Value Tracer::Mean(Value x, Size rows) {
+  Node& node = Begin(OpKind::kMean);
+  AddInput(node, x);
+  const Dtype dtype = At(x).dtype;
+  Value mean = AddOutput(node, Allocate(rows, dtype, "mean"), rows, dtype);
+  x.Drop();
+  return mean;
+}
+
+Value Tracer::Rsqrt(Value x) {
+  Node& node = Begin(OpKind::kRsqrt);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  const StorageId out = Allocate(tensor.elements, tensor.dtype, "rsqrt");
+  if (NeedsBackward(node)) Keep(node, out);
+  Value root = AddOutput(node, out, tensor.elements, tensor.dtype);
+  x.Drop();
+  return root;
+}
+
+Value Tracer::Add(Value a, Value b) {
+  Node& node = Begin(OpKind::kAdd);
+  AddInput(node, a);
+  AddInput(node, b);
+  const Size elements = Larger(At(a).elements, At(b).elements);
+  const Dtype dtype = Promote(At(a).dtype, At(b).dtype);
+  Value sum = AddOutput(node, Allocate(elements, dtype, "add"), elements, dtype);
+  a.Drop();
+  b.Drop();
+  return sum;
+}
+
+Value Tracer::Mul(Value a, Value b) {
+  Node& node = Begin(OpKind::kElementwise);
+  AddInput(node, a);
+  AddInput(node, b);
+  if (RequiresGradient(b)) Keep(node, At(a).storage);
+  if (RequiresGradient(a)) Keep(node, At(b).storage);
+  const Size elements = Larger(At(a).elements, At(b).elements);
+  const Dtype dtype = Promote(At(a).dtype, At(b).dtype);
+  Value product = AddOutput(node, Allocate(elements, dtype, "mul"), elements, dtype);
+  a.Drop();
+  b.Drop();
+  return product;
+}
+
+Value Tracer::Softmax(Value x) { return Elementwise(std::move(x), false, true, "softmax"); }
+
+Value Tracer::Dropout(Value x, double probability) {
+  if (probability <= 0) return x;
+  Node& node = Begin(OpKind::kElementwise);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  const StorageId out = Allocate(tensor.elements, tensor.dtype, "dropout");
+  const StorageId mask = Allocate(tensor.elements, Dtype::kBool, "dropout mask");
+  if (NeedsBackward(node)) Keep(node, mask);
+  Release(mask);
+  Value dropped = AddOutput(node, out, tensor.elements, tensor.dtype);
+  x.Drop();
+  return dropped;
+}
+
+Value Tracer::Cat(Value a, Value b) {
+  Node& node = Begin(OpKind::kCat);
+  AddInput(node, a);
+  AddInput(node, b);
+  const Size elements{At(a).elements.coefficient + At(b).elements.coefficient, At(a).elements.axis};
+  const Dtype dtype = At(a).dtype;
+  Value joined = AddOutput(node, Allocate(elements, dtype, "cat"), elements, dtype);
+  a.Drop();
+  b.Drop();
+  return joined;
+}
+
+Value Tracer::ExpandHeads(Value x, double copies) {
+  if (copies == 1) return x;
+  Node& node = Begin(OpKind::kExpandHeads);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  const Size elements = tensor.elements * copies;
+  Value expanded = AddOutput(node, Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
+  x.Drop();
+  return expanded;
+}
+
+std::array<Value, 3> Tracer::Split(const Value& x, const std::array<Size, 3>& sizes) {
+  Node& node = Begin(OpKind::kSplit);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  std::array<Value, 3> parts;
+  Refer(tensor.storage);
+  parts[0] = AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
+  At(parts[0]).elements = sizes[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Refer(tensor.storage);
+    parts[i] = Wrap(tensor.storage, sizes[i], tensor.dtype, At(parts[0]).requires_gradient);
+    At(parts[i]).source = {At(parts[0]).source.node, static_cast<std::uint8_t>(i)};
+  }
+  return parts;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,174 @@
+// What each operation allocates and keeps in the forward pass; the order of statements is PyTorch's own order of
+// allocations. Here: kernels that do several things at once, losses, and checkpoints.
+#include <utility>
+
+#include "core/trace/tracer.h"
+
+namespace tunefit {
+namespace {
+
+bool IsLowPrecision(Dtype dtype) { return dtype == Dtype::kBf16 || dtype == Dtype::kFp16; }
+
+}  // namespace
+
+Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size rows) {
+  if (autocast_) x = Fp32(std::move(x));
+  Value w = autocast_ ? Fp32(weight) : weight;
+  Value b = autocast_ ? Fp32(bias) : bias;
+  Node& node = Begin(OpKind::kLayerNorm);
+  AddInput(node, x);
+  AddInput(node, w);
+  AddInput(node, b);
+  const Tensor tensor = At(x);
+  const bool wanted = NeedsBackward(node);
+  if (wanted) {
+    Keep(node, tensor.storage);
+    Keep(node, At(w).storage);
+    Keep(node, At(b).storage);
+  }
+  const StorageId out = Allocate(tensor.elements, tensor.dtype, "layer_norm");
+  const Dtype statistics = IsLowPrecision(tensor.dtype) ? Dtype::kFp32 : tensor.dtype;
+  const StorageId mean = Allocate(rows, statistics, "mean");
+  const StorageId rstd = Allocate(rows, statistics, "rstd");
+  if (wanted) {
+    Keep(node, mean);
+    Keep(node, rstd);
+  }
+  Release(mean);
+  Release(rstd);
+  Value normed = AddOutput(node, out, tensor.elements, tensor.dtype);
+  x.Drop();
+  return normed;
+}
+
+Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows) {
+  Node& node = Begin(OpKind::kFusedNorm);
+  AddInput(node, x);
+  AddInput(node, weight);
+  const Tensor tensor = At(x);
+  if (NeedsBackward(node)) Keep(node, tensor.storage);
+  const StorageId out = Allocate(tensor.elements, tensor.dtype, "rms_norm");
+  const StorageId scale = Allocate(rows, Dtype::kFp32, "rstd");
+  if (NeedsBackward(node)) Keep(node, scale);
+  Release(scale);
+  Value normed = AddOutput(node, out, tensor.elements, tensor.dtype);
+  x.Drop();
+  return normed;
+}
+
+Value Tracer::FusedSwiglu(Value gate, Value up) {
+  Node& node = Begin(OpKind::kPrepared);
+  AddInput(node, gate);
+  AddInput(node, up);
+  const Tensor tensor = At(gate);
+  if (NeedsBackward(node)) {
+    Keep(node, tensor.storage);
+    Keep(node, At(up).storage);
+  }
+  Value product = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
+  gate.Drop();
+  up.Drop();
+  return product;
+}
+
+Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
+  q = LowPrecision(std::move(q));
+  k = LowPrecision(std::move(k));
+  v = LowPrecision(std::move(v));
+  Node& node = Begin(OpKind::kAttention);
+  AddInput(node, q);
+  AddInput(node, k);
+  AddInput(node, v);
+  const Tensor query = At(q);
+  const bool wanted = NeedsBackward(node);
+  if (wanted) {
+    Keep(node, query.storage);
+    Keep(node, At(k).storage);
+    Keep(node, At(v).storage);
+    if (mask) Keep(node, At(mask).storage);
+  }
+  const StorageId out = Allocate(query.elements, query.dtype, "attention output");
+  const StorageId statistics = Allocate(rows, Dtype::kFp32, "log-sum-exp");
+  if (wanted) {
+    Keep(node, out);
+    Keep(node, statistics);
+  }
+  Release(statistics);
+  mask.Drop();
+  return AddOutput(node, out, query.elements, query.dtype);
+}
+
+Value Tracer::NegativeLogLikelihood(Value log_probabilities, Value labels) {
+  Node& node = Begin(OpKind::kNegativeLogLikelihood);
+  AddInput(node, log_probabilities);
+  const Dtype dtype = At(log_probabilities).dtype;
+  constexpr Size kScalar{1, Axis::kOnce};
+  if (NeedsBackward(node)) {
+    Keep(node, At(log_probabilities).storage);
+    Keep(node, At(labels).storage);
+  }
+  const StorageId loss = Allocate(kScalar, dtype, "loss");
+  const StorageId weight = Allocate(kScalar, dtype, "total weight");
+  if (NeedsBackward(node)) Keep(node, weight);
+  Release(weight);
+  Value value = AddOutput(node, loss, kScalar, dtype);
+  log_probabilities.Drop();
+  labels.Drop();
+  return value;
+}
+
+Value Tracer::InPlaceCrossEntropy(Value logits) {
+  Node& node = Begin(OpKind::kPrepared);
+  AddInput(node, logits);
+  constexpr Size kScalar{1, Axis::kOnce};
+  const bool wanted = NeedsBackward(node);
+  if (wanted) Keep(node, At(logits).storage);
+  Value losses = Empty({1, Axis::kTokens}, Dtype::kFp32, "losses");
+  Value loss = AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
+  logits.Drop();
+  return loss;
+}
+
+Value Tracer::Prepared(const Value& x, const Value& weight, const Value& x_gradient, const Value& weight_gradient,
+                       Size out, Dtype dtype) {
+  Node& node = Begin(OpKind::kPrepared);
+  AddInput(node, x);
+  AddInput(node, weight);
+  if (NeedsBackward(node)) {
+    Keep(node, At(x_gradient).storage);
+    if (weight_gradient) Keep(node, At(weight_gradient).storage);
+  }
+  return AddOutput(node, Allocate(out, dtype, "loss"), out, dtype);
+}
+
+Value Tracer::Narrow(const Value& x, Size part) {
+  Node& node = Begin(OpKind::kSlice);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Refer(tensor.storage);
+  return AddOutput(node, tensor.storage, part, tensor.dtype);
+}
+
+Value Tracer::Checkpoint(const std::function<Value(const Value&)>& module, const Value& x) {
+  Node node;
+  node.kind = OpKind::kCheckpoint;
+  node.scope = scope;
+  AddInput(node, x);
+  const Mode outer = std::exchange(mode_, Mode::kDiscard);
+  kept_ = 0;
+  Value out = module(x);
+  mode_ = outer;
+  Tensor& tensor = At(out);
+  if (!tensor.requires_gradient) return out;
+  node.recomputation = static_cast<std::int32_t>(recomputations_.size());
+  recomputations_.push_back({module, kept_});
+  Refer(At(x).storage);
+  node.saved[node.saved_count++] = At(x).storage;
+  node.out_elements = tensor.elements;
+  node.out_dtype = tensor.dtype;
+  tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};
+  nodes_.push_back(node);
+  return out;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,137 @@
+// What each operation allocates and keeps in the forward pass; the order of statements is PyTorch's own order of
+// allocations. Here: matrix products and what autocast does to their operands.
+#include <utility>
+
+#include "core/trace/tracer.h"
+
+namespace tunefit {
+
+Value Tracer::Fp32(Value x) { return Cast(std::move(x), Dtype::kFp32); }
+
+Value Tracer::LowPrecision(Value x) {
+  if (!autocast_ || !IsFloat(At(x).dtype)) return x;
+  return Cast(std::move(x), *autocast_);
+}
+
+Value Tracer::LowPrecisionWeight(const Value& weight) {
+  const Tensor tensor = At(weight);
+  if (!autocast_ || tensor.dtype == *autocast_) return weight;
+  const bool cached = tensor.is_weight && tensor.requires_gradient && tensor.dtype == Dtype::kFp32;
+  if (cached) {
+    for (const WeightCopy& copy : weight_copies_) {
+      if (copy.weight == weight.index_) return copy.value;
+    }
+  }
+  const Scope outer = scope;
+  scope.term = Term::kAutocastCopies;
+  Value copy = Cast(weight, *autocast_);
+  scope = outer;
+  // A recomputation's copies end with it, inside the same section.
+  const std::int64_t repeats = mode_ == Mode::kRecompute ? 1 : step_.sections.back().repeats;
+  if (cached) weight_copies_.push_back({weight.index_, repeats, copy});
+  return copy;
+}
+
+Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features) {
+  x = LowPrecision(std::move(x));
+  Value w = LowPrecisionWeight(weight);
+  Value b = bias ? LowPrecisionWeight(bias) : Value();
+  Node& node = Begin(b ? OpKind::kLinearBias : OpKind::kLinear);
+  AddInput(node, x);
+  AddInput(node, w);
+  AddInput(node, b);
+  if (RequiresGradient(w)) Keep(node, At(x).storage);
+  if (RequiresGradient(x)) Keep(node, At(w).storage);
+  const Size elements = At(x).elements * (out_features / in_features);
+  const Dtype dtype = At(x).dtype;
+  Value product = AddOutput(node, Allocate(elements, dtype, "mm"), elements, dtype);
+  x.Drop();
+  w.Drop();
+  return product;
+}
+
+Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, double out_features) {
+  Node& node = Begin(OpKind::kDequantizedLinear);
+  AddInput(node, x);
+  node.extra = {in_features * out_features, Axis::kOnce};
+  const Tensor tensor = At(x);
+  // The packed matrix is kept for backward: it is resident and costs nothing, but counts as kept for recomputation.
+  if (NeedsBackward(node) && mode_ != Mode::kRecord) ++kept_;
+  const Scope outer = scope;
+  scope.term = Term::kWorkspace;
+  const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
+  scope = outer;
+  const Size elements = tensor.elements * (out_features / in_features);
+  const StorageId out = Allocate(elements, tensor.dtype, "mm");
+  Release(matrix);
+  Value product = AddOutput(node, out, elements, tensor.dtype);
+  x.Drop();
+  if (bias) product = Add(std::move(product), Cast(bias, tensor.dtype));
+  return product;
+}
+
+Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double out_features) {
+  Node& node = Begin(OpKind::kDequantizedLinear);
+  AddInput(node, x);
+  node.extra = {in_features * out_features, Axis::kOnce};
+  const Tensor tensor = At(x);
+  if (NeedsBackward(node)) Keep(node, tensor.storage);
+  const Size elements = tensor.elements * (out_features / in_features);
+  Value half = Empty(tensor.elements, Dtype::kFp16, "fp16 input");
+  Value quantized = Empty(tensor.elements, Dtype::kInt8, "int8 input");
+  half.Drop();
+  Value accumulated = Empty(elements, Dtype::kInt32, "int32 product");
+  const StorageId out = Allocate(elements, tensor.dtype, "mm");
+  accumulated.Drop();
+  quantized.Drop();
+  Value product = AddOutput(node, out, elements, tensor.dtype);
+  x.Drop();
+  if (bias) product = Add(std::move(product), Cast(bias, tensor.dtype));
+  return product;
+}
+
+Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
+                              double out_features) {
+  x = LowPrecision(std::move(x));
+  Node& node = Begin(OpKind::kFusedLoraLinear);
+  AddInput(node, x);
+  AddInput(node, down);
+  AddInput(node, up);
+  node.extra = {dequantizes ? in_features * out_features : 0, Axis::kOnce};
+  const Tensor tensor = At(x);
+  Keep(node, tensor.storage);
+  const Size elements = tensor.elements * (out_features / in_features);
+  const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
+  const StorageId out = Allocate(elements, tensor.dtype, "mm");
+  Release(matrix);
+  const double rank = At(down).elements.coefficient / in_features;
+  Value low = Empty(tensor.elements * (rank / in_features), tensor.dtype, "low-rank input");
+  Value product = AddOutput(node, out, elements, tensor.dtype);
+  x.Drop();
+  return product;
+}
+
+Value Tracer::BatchMatmul(Value a, Value b, Size out) {
+  a = LowPrecision(std::move(a));
+  b = LowPrecision(std::move(b));
+  Node& node = Begin(OpKind::kBatchMatmul);
+  AddInput(node, a);
+  AddInput(node, b);
+  if (RequiresGradient(b)) Keep(node, At(a).storage);
+  if (RequiresGradient(a)) Keep(node, At(b).storage);
+  const Dtype dtype = At(a).dtype;
+  Value product = AddOutput(node, Allocate(out, dtype, "bmm"), out, dtype);
+  a.Drop();
+  b.Drop();
+  return product;
+}
+
+Value Tracer::Embedding(const Value& ids, const Value& weight, Size out) {
+  Node& node = Begin(OpKind::kEmbedding);
+  AddInput(node, weight);
+  if (NeedsBackward(node)) Keep(node, At(ids).storage);
+  const Dtype dtype = At(weight).dtype;
+  return AddOutput(node, Allocate(out, dtype, "embedding"), out, dtype);
+}
+
+}  // namespace tunefit
