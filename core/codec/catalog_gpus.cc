@@ -96,8 +96,9 @@ void ReadSupports(const ObjectReader& row, Gpu& gpu) {
   row.Require("supports");
   const auto supports = row.Texts("supports").value_or(std::vector<std::string_view>());
   for (const std::string_view word : supports) {
-    if (std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords))
+    if (std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords)) {
       row.UnknownValue("supports", word, kWords);
+    }
   }
   const ObjectReader rates(row, "dense_TFLOPS");
   for (const auto& [word, dtype] : kSupports) {

@@ -45,8 +45,9 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   const ObjectReader switches(version, "switches");
   switches.RefuseUnknown(kKnown);
   habits.lora_casts_input = switches.Flag("lora_casts_input").value_or(habits.lora_casts_input);
-  if (const auto upcast = switches.Choice("logits_upcast", kUpcasts))
+  if (const auto upcast = switches.Choice("logits_upcast", kUpcasts)) {
     habits.logits_upcast = static_cast<LogitsUpcast>(*upcast);
+  }
   habits.loss_shifts_logits = switches.Flag("loss_shifts_logits").value_or(habits.loss_shifts_logits);
   habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
   // Not used by the core yet, but checked.

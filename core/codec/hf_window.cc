@@ -48,8 +48,9 @@ std::vector<bool> SlidingLayers(const ObjectReader& config, WindowRule rule, std
   const std::int64_t first =
       rule == WindowRule::kUpperLayers ? config.Count("max_window_layers", 0, 1000).value_or(kDefaultWindowLayers) : 0;
   std::vector<bool> slides;
-  for (std::int64_t i = 0; i < layers; ++i)
+  for (std::int64_t i = 0; i < layers; ++i) {
     slides.push_back(rule == WindowRule::kAlternating ? i % 2 == 0 : i >= first);
+  }
   return slides;
 }
 

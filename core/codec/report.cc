@@ -100,8 +100,9 @@ void WriteFit(JsonWriter& writer, const Gpu* gpu, const Answer& answer) {
 
 void WriteSources(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog) {
   std::vector<std::string_view> ids(reading.stack->source_ids.begin(), reading.stack->source_ids.end());
-  if (reading.model != nullptr)
+  if (reading.model != nullptr) {
     ids.insert(ids.end(), reading.model->source_ids.begin(), reading.model->source_ids.end());
+  }
   if (reading.gpu != nullptr) ids.insert(ids.end(), reading.gpu->source_ids.begin(), reading.gpu->source_ids.end());
   for (const CatalogFormula& formula : catalog.formulas) {
     ids.insert(ids.end(), formula.source_ids.begin(), formula.source_ids.end());

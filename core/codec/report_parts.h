@@ -1,6 +1,5 @@
 #pragma once
 
-#include <set>
 #include <string_view>
 
 #include "core/codec/json_writer.h"

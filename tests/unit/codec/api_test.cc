@@ -47,8 +47,8 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
   for (const auto& [field, words] : description["choices"].items()) {
     for (const Json& word : words) {
       Json request = {{"version", 1}, {"model", "llama-3.1-8b"}};
-      if (field.rfind("quantization", 0) == 0 || field.rfind("method.a", 0) == 0)
-        request["method"] = {{"kind", "lora"}};
+      const bool adapted = field.rfind("quantization", 0) == 0 || field.rfind("method.a", 0) == 0;
+      if (adapted) request["method"] = {{"kind", "lora"}};
       if (field == "quantization.prepare_kbit") request["quantization"] = {{"kind", "nf4"}};
       const bool list = field == "fused_kernels" || field == "include";
       std::string pointer = "/" + field;
@@ -63,7 +63,9 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
 TEST(Api, TheLimitsDescribedAreTheLimits) {
   Init(test::ReadFile(TUNEFIT_CATALOG));
   const Json description = Parsed(Describe());
-  for (const auto& [field, limits] : description["limits"].items()) {
+  for (const auto& entry : description["limits"].items()) {
+    const std::string& field = entry.key();
+    const Json& limits = entry.value();
     for (const bool low : {true, false}) {
       Json request = {{"version", 1}, {"model", "llama-3.1-8b"}, {"method", {{"kind", "lora"}}}};
       std::string pointer = "/" + field;
