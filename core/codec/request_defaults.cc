@@ -69,8 +69,8 @@ void Completer::TakeTargets(const StackVersion& stack, const Architecture& archi
   if (found == stack.target_modules.end()) found = stack.target_modules.find("*");
   const std::vector<std::string_view> names = ModuleNames(architecture);
   const auto has_any = [&](const Targets& targets) {
-    return targets.all_linear || std::find_first_of(names.begin(), names.end(), targets.modules.begin(),
-                                                    targets.modules.end()) != names.end();
+    return targets.all_linear || std::find_first_of(targets.modules.begin(), targets.modules.end(), names.begin(),
+                                                    names.end(), Selects) != targets.modules.end();
   };
   const bool from_stack = found != stack.target_modules.end() && (names.empty() || has_any(found->second));
   Targets& targets = request_.method.target_modules.emplace();

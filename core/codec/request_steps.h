@@ -28,6 +28,10 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config);
 /// The names of the model's linear modules in its layers, each once.
 std::vector<std::string_view> ModuleNames(const Architecture& architecture);
 
+/// PEFT's rule: a module is chosen when its path is the target or ends in it after a dot. Of the path only the end is
+/// known here, so a longer target is compared as far as that goes.
+bool Selects(std::string_view target, std::string_view module);
+
 /// The completed request as the core's types. Resolves LoRA's target names to the model's modules.
 void FillWorkload(RequestReading& reading);
 

@@ -60,9 +60,12 @@ Quantization ReadQuantization(const QuantizationFields& fields) {
   return quantization;
 }
 
-/// PEFT's rule: a module is chosen when its path is the target or ends in it after a dot; only the last part of a path
-/// is known here, so "attn.c_proj" means every c_proj.
-std::string_view LastPart(std::string_view target) { return target.substr(target.rfind('.') + 1); }
+bool EndsIn(std::string_view path, std::string_view end) {
+  return path.size() > end.size() && path[path.size() - end.size() - 1] == '.' &&
+         path.substr(path.size() - end.size()) == end;
+}
+
+std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 void UnknownTarget(Issues& issues, std::size_t index, std::string_view target, std::span<const std::string_view> names,
                    Severity severity) {
@@ -80,18 +83,20 @@ void ResolveTargets(RequestReading& reading) {
   method.all_linear = targets.all_linear;
   if (targets.all_linear) return;
   const std::vector<std::string_view> names = ModuleNames(reading.workload.architecture);
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < targets.modules.size(); ++i) {
-    const std::string_view name = LastPart(targets.modules[i]);
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      missing.push_back(i);
-    } else if (std::find(method.target_modules.begin(), method.target_modules.end(), name) ==
-               method.target_modules.end()) {
-      method.target_modules.emplace_back(name);
+  std::vector<bool> found(targets.modules.size(), false);
+  for (const std::string_view name : names) {
+    bool chosen = false;
+    for (std::size_t i = 0; i < targets.modules.size(); ++i) {
+      if (!Selects(targets.modules[i], name)) continue;
+      found[i] = true;
+      chosen = true;
     }
+    if (chosen) method.target_modules.emplace_back(name);
   }
   const Severity severity = method.target_modules.empty() ? Severity::kError : Severity::kWarning;
-  for (const std::size_t i : missing) UnknownTarget(reading.issues, i, targets.modules[i], names, severity);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) UnknownTarget(reading.issues, i, targets.modules[i], names, severity);
+  }
 }
 
 /// The embedding and the output head by the names that libraries give them.
@@ -132,6 +137,10 @@ void CheckLength(RequestReading& reading) {
 }
 
 }  // namespace
+
+bool Selects(std::string_view target, std::string_view module) {
+  return target == module || EndsIn(module, target) || EndsIn(target, module);
+}
 
 std::vector<std::string_view> ModuleNames(const Architecture& architecture) {
   std::vector<std::string_view> names;

@@ -89,9 +89,13 @@ TEST_F(Request, TargetsAreTheModelsModules) {
     return text;
   };
   const RequestReading suffix =
-      Read(R"("model":"qwen-7b","method":{"kind":"lora","target_modules":["c_attn","attn.c_proj","mlp.c_proj","w1"]})");
+      Read(R"("model":"qwen-7b","method":{"kind":"lora","target_modules":["c_attn","attn.c_proj","w1"]})");
   EXPECT_EQ(Codes(suffix), "");
-  EXPECT_EQ(targets(suffix), "c_attn c_proj w1 ");
+  EXPECT_EQ(targets(suffix), "c_attn attn.c_proj w1 ");
+  EXPECT_EQ(targets(Read(R"("model":"gpt2","method":{"kind":"lora","target_modules":["c_proj"]})")),
+            "attn.c_proj mlp.c_proj ");
+  EXPECT_EQ(targets(Read(R"("model":"llama-3.1-8b","method":{"kind":"lora","target_modules":["self_attn.q_proj"]})")),
+            "q_proj ");
   // PEFT passes over names that match nothing, as long as one does.
   const RequestReading some = Read(R"("model":"gpt2","method":{"kind":"lora","target_modules":["c_attn","q_proj"]})");
   EXPECT_EQ(Codes(some), "unknown_target_module@method.target_modules.1 ");
