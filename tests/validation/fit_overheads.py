@@ -7,8 +7,9 @@
 What is fitted, and on what:
   library_workspace_bytes   between_steps as torch counts it, minus the weights and states of the estimate
   allocated_*_fraction      spread of max_memory_allocated around the live peak plus that workspace
-  slack_*                   two shares of what comes and goes, by the least median relative error of the expected
-                            value over a grid; the range's shares are the smallest step either way that holds 90 in 100
+  slack_*                   two shares of what comes and goes: the expected ones by the least median relative error over
+                            a grid; then the pair of low and high shares whose ranges are narrowest (by the median) among
+                            those that hold 90 in 100 runs, spread and context included
 Physical constants that no run of ours shows (the driver's context) are taken from their sources.
 """
 import json
@@ -25,6 +26,13 @@ CONTEXT_RUNS = ["nvidia-smi beside torch counters, several cards (0.47 to 0.9 Gi
 def quantile(values, share):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, int(round(share * (len(ordered) - 1)))))]
+
+
+def interval(values):
+    """The values between which at least SHARE_INSIDE of them lie, tails alike."""
+    ordered = sorted(values)
+    left_out = int((1 - SHARE_INSIDE) / 2 * len(ordered))
+    return ordered[left_out], ordered[-1 - left_out]
 
 
 def moving(run):
@@ -52,22 +60,44 @@ def fit_slack(runs):
     return best
 
 
-def range_of(runs, expected):
-    """Scales of the expected slack between which 90 in 100 runs lie, as shares again."""
-    ratios = []
-    for run in runs:
-        slack = expected[0] * moving(run) + expected[1] * run["loss_bytes"]
-        if slack > 0:
-            ratios.append(outside(run) / slack)
-    tail = (1 - SHARE_INSIDE) / 2
-    return max(0.0, quantile(ratios, tail)), max(1.0, quantile(ratios, 1 - tail))
+def bounds(run, of_moving, of_loss, side, fractions):
+    """The low or high end of what the estimate would say of this run's statistic."""
+    live = run["peak_step_bytes"]
+    context = CONTEXT[side] if run["statistic"] in ("device", "unstated") else 0
+    spread = -fractions[0] * live if side == "low" else fractions[1] * live
+    return live + run["workspace"] + spread + of_moving * moving(run) + of_loss * run["loss_bytes"] + context
 
 
-def slack_json(expected, scales):
-    low, high = scales
-    def one(value):
-        return {"low": round(value * low, 4), "expected": round(value, 4), "high": round(value * high, 4)}
-    return {"of_moving": one(expected[0]), "of_loss": one(expected[1])}
+def candidates(runs, expected, side, fractions):
+    """Pairs of shares from the expected ones outwards: their end for each run, and how many lie beyond it."""
+    steps = [i / 10 for i in range(11)] if side == "low" else [1 + i / 4 for i in range(17)]
+    for a in steps:
+        for b in steps:
+            pair = (expected[0] * a, expected[1] * b)
+            ends = [bounds(run, *pair, side, fractions) for run in runs]
+            sign = 1 if side == "low" else -1
+            beyond = sum(1 for run, end in zip(runs, ends) if sign * (end - run["measured_bytes"]) > 0)
+            width = quantile([abs(end / bounds(run, *expected, side, (0, 0)) - 1) for run, end in zip(runs, ends)], 0.5)
+            yield width, beyond, pair
+
+
+def fit_range(runs, expected, fractions):
+    """The narrowest low and high shares that together leave out at most one run in ten."""
+    allowed = int((1 - SHARE_INSIDE) * len(runs))
+    lows = sorted(candidates(runs, expected, "low", fractions))
+    highs = sorted(candidates(runs, expected, "high", fractions))
+    best = None
+    for low in lows:
+        for high in highs:
+            if low[1] + high[1] <= allowed and (best is None or low[0] + high[0] < best[0]):
+                best = (low[0] + high[0], low[2], high[2])
+    return (best[1], best[2]) if best else (lows[-1][2], highs[-1][2])
+
+
+def slack_json(expected, low, high):
+    def one(i):
+        return {"low": round(low[i], 4), "expected": round(expected[i], 4), "high": round(high[i], 4)}
+    return {"of_moving": one(0), "of_loss": one(1)}
 
 
 def report(name, runs, expected):
@@ -83,15 +113,15 @@ def main():
     workspace = max(0, quantile([r["measured_bytes"] - r["between_steps_bytes"] for r in steady], 0.5))
     allocated = [r for r in runs if r["statistic"] == "allocated"]
     ratios = [r["measured_bytes"] / (r["peak_step_bytes"] + workspace) - 1 for r in allocated]
-    tail = (1 - SHARE_INSIDE) / 2
+    low, high = interval(ratios)
     for run in runs:
         run["workspace"] = workspace
     kept = [r for r in runs if r["statistic"] in ("reserved", "device", "unstated")
             and not (r["usable_bytes"] and r["measured_bytes"] >= FULL_CARD * r["usable_bytes"])]
     result = {
         "library_workspace_bytes": round(workspace),
-        "allocated_low_fraction": round(max(0.005, -quantile(ratios, tail)), 4),
-        "allocated_high_fraction": round(max(0.005, quantile(ratios, 1 - tail)), 4),
+        "allocated_low_fraction": round(max(0.005, -low + 1e-4), 4),
+        "allocated_high_fraction": round(max(0.005, high + 1e-4), 4),
     }
     names = {"library_workspace_bytes": sorted(r["id"] for r in steady),
              "allocated_low_fraction": sorted(r["id"] for r in allocated),
@@ -100,7 +130,8 @@ def main():
         group = [r for r in kept if r["varied"] == varied]
         # Device rows are sampled once a second: lower bounds of the peak, so they fit the expected value only.
         expected = fit_slack(group)
-        result[key] = slack_json(expected, range_of(group, expected))
+        fractions = (result["allocated_low_fraction"], result["allocated_high_fraction"])
+        result[key] = slack_json(expected, *fit_range(group, expected, fractions))
         names[key] = sorted(r["id"] for r in group)
         report(key, group, expected)
         for source in sorted({r["source"] for r in group}):
