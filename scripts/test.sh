@@ -41,5 +41,5 @@ if [ $dist_status = 0 ]; then
     scripts/node_test.sh build/test-results/browser/browser.xml tests/browser/browser.test.mjs
 fi
 
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed" | tee build/test-results/summary.txt
 [ "$failed" = 0 ]
