@@ -83,9 +83,10 @@ std::optional<std::int64_t> ObjectReader::Count(std::string_view key, std::int64
     return {};
   }
   const bool is_integer = value->kind == JsonKind::kInteger;
-  const bool in_range = is_integer
-                            ? value->integer >= low && value->integer <= high
-                            : value->number >= static_cast<double>(low) && value->number <= static_cast<double>(high);
+  // As doubles the ends of int64 would round up; no count is that large.
+  const bool in_range = is_integer ? value->integer >= low && value->integer <= high
+                                   : std::fabs(value->number) < 9e18 && value->number >= static_cast<double>(low) &&
+                                         value->number <= static_cast<double>(high);
   if (!in_range) {
     const std::string shown = ShownValue(*value);
     const std::string from = std::to_string(low);
