@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -19,11 +19,19 @@ namespace {
 using Json = nlohmann::json;
 using Faults = std::vector<std::pair<std::string, std::string>>;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr auto kSlowest = std::chrono::milliseconds(200);
-#else
-constexpr auto kSlowest = std::chrono::milliseconds(20);  // the bar is one, on a machine that does nothing else
+#if defined(__has_feature)  // clang
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
 #endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double kSlowestSeconds = 0.2;
+#else
+constexpr double kSlowestSeconds = 0.02;  // for texts of the greatest length; a common mistake takes microseconds
+#endif
+
+/// Time this program computed, whatever else the machine did.
+double Seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// The place at a dotted path. Fails the program where the row names one that is not there.
 Json& At(Json& json, const std::string& path) {
@@ -111,14 +119,14 @@ TEST_F(BadInput, EveryFaultIsNamedByItsField) {
   ASSERT_GT(rows_.size(), 700U);
   for (const Json& row : rows_) {
     const std::string text = TextOf(row);
-    const auto start = std::chrono::steady_clock::now();
+    const double start = Seconds();
     const std::string answer = Estimate(text);
-    const auto took = std::chrono::steady_clock::now() - start;
+    const double took = Seconds() - start;
     const Json report = Json::parse(answer, nullptr, false);
     ASSERT_TRUE(report.is_object()) << row["name"];
     EXPECT_EQ(report["status"], "invalid") << row["name"];
     EXPECT_EQ(Sorted(report["issues"], true), Sorted(row["expected"], false)) << row["name"] << report["issues"];
-    EXPECT_LT(took, kSlowest) << row["name"];
+    EXPECT_LT(took, kSlowestSeconds) << row["name"];
     for (const char* part : {"request", "model", "recipe", "hardware", "memory", "fit", "time", "cost"}) {
       EXPECT_TRUE(report[part].is_null()) << row["name"];
     }
