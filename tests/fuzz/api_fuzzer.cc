@@ -1,29 +1,46 @@
-// Any bytes as a request, for hours: what the seeded test beside it does not reach. Needs clang:
+// Any bytes as a request, or after a C as a catalog, for hours: what the seeded test beside it does not reach.
 //   CC=clang CXX=clang++ cmake --preset debug -B build/fuzz
 //   cmake --build build/fuzz --target api_fuzzer api_fuzzer_corpus
-//   build/fuzz/tests/fuzz/api_fuzzer build/fuzz/tests/fuzz/corpus -max_len=20000 -max_total_time=3600
+//   cd build/fuzz/tests/fuzz
+//   ./api_fuzzer corpus -dict=../../../../tests/fuzz/request.dict -max_len=20000 -max_total_time=3600
 
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "core/codec/api.h"
+#include "core/codec/catalog.h"
 #include "tests/support/files.h"
 
 namespace {
+
+using Json = nlohmann::json;
 
 /// Aborts, so that libFuzzer keeps the input.
 void Require(bool holds) {
   if (!holds) std::abort();
 }
 
+void CheckTerms(const Json& per_gpu) {
+  double sum = 0;
+  for (const Json& term : per_gpu["terms"]) sum += term["bytes"].get<double>();
+  const double peak = per_gpu["phases"]["peak_step"].get<double>();
+  Require(sum == peak || peak > 9e15);  // beyond that a double does not hold every whole number
+}
+
+/// A report on one line whose terms sum to the peak and whose completed request gives the same memory again.
 void CheckReport(const std::string& text) {
-  const auto report = nlohmann::json::parse(text, nullptr, false);
+  const Json report = Json::parse(text, nullptr, false);
   Require(report.is_object() && text.find('\n') == std::string::npos);
-  const auto& status = report["status"];
-  Require(status == "ok" || status == "invalid");
-  Require(status == "ok" || !report["issues"].empty());
+  if (report["status"] != "ok") {
+    Require(report["status"] == "invalid" && !report["issues"].empty());
+    return;
+  }
+  if (report["memory"]["per_gpu"].contains("terms")) CheckTerms(report["memory"]["per_gpu"]);
+  const Json again = Json::parse(tunefit::Estimate(report["request"].dump()), nullptr, false);
+  Require(again["status"] == "ok" && again["memory"] == report["memory"] && again["request"] == report["request"]);
 }
 
 }  // namespace
@@ -34,6 +51,12 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  CheckReport(tunefit::Estimate({reinterpret_cast<const char*>(data), size}));
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (text.substr(0, 1) == "C") {
+    tunefit::Issues issues;
+    tunefit::ReadCatalog(text.substr(1), issues);
+  } else {
+    CheckReport(tunefit::Estimate(text));
+  }
   return 0;
 }
