@@ -7,6 +7,8 @@ namespace {
 
 /// CUDACachingAllocator.h, kMinBlockSize.
 constexpr std::int64_t kGranuleBytes = 512;
+/// From here on a double no longer holds every whole number, and no card ever will.
+constexpr double kLargestExactBytes = 9007199254740992.0;
 
 double SumResidents(const Step& step, const std::vector<Resident>& residents, const Axes& axes) {
   double bytes = 0;
@@ -24,6 +26,7 @@ void Raise(PeakPoint& peak, const PeakPoint& candidate) {
 }  // namespace
 
 double RoundToGranule(double bytes) {
+  if (bytes >= kLargestExactBytes) return bytes;
   // Whole numbers: std::ceil is a call on the baseline processors of both targets, and this runs for every event.
   const auto whole = static_cast<std::int64_t>(bytes);
   const std::int64_t up = whole + (static_cast<double>(whole) < bytes ? 1 : 0);

@@ -18,6 +18,7 @@ TEST(RoundToGranule, IsCudasAllocator) {
   EXPECT_EQ(RoundToGranule(512), 512);
   EXPECT_EQ(RoundToGranule(512.5), 1024);
   EXPECT_EQ(RoundToGranule(5e12 + 1), 5e12 + 512);
+  EXPECT_EQ(RoundToGranule(1e22), 1e22);
 }
 
 /// A section that allocates 1,024 bytes, 512 more for a moment, and keeps the first.
