@@ -11,6 +11,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { setTimeout } from "node:timers/promises";
 
 /** Runs in the page before anything else; collects what a page can know of its own faults. */
 export function probe() {
@@ -99,7 +100,13 @@ async function openFirefox() {
         press: (key) => page.keyboard.press(key),
         click: (selector) => page.click(selector),
         type: (text) => page.keyboard.type(text),
-        resize: (width, height) => page.setViewport({ width, height }),
+        async resize(width, height) {
+          // Older releases of Firefox ESR set the size, but refuse the orientation that Puppeteer sends along with it.
+          await page.setViewport({ width, height }).catch((error) => {
+            if (!error.message.includes("unknown command")) throw error;
+          });
+          while ((await page.evaluate("innerWidth")) !== width) await setTimeout(20);
+        },
         requests: async () => requests,
         consoleErrors: async () => errors,
         close: () => context.close(),
@@ -139,7 +146,7 @@ async function openWebkit() {
   const server = `http://127.0.0.1:${port}`;
   for (let tries = 0; !(await fetch(`${server}/status`).catch(() => null)); ++tries) {
     if (tries === 100) throw new Error("WebKitWebDriver does not answer");
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await setTimeout(100);
   }
   const capabilities = new Capabilities({
     browserName: "MiniBrowser",
