@@ -66,7 +66,7 @@ struct Catalog {
   std::vector<CatalogGpu> gpus;
   std::vector<CatalogModel> models;
   std::vector<CatalogStack> stacks;
-  std::vector<CatalogSource> sources;  ///< sorted by id
+  std::vector<CatalogSource> sources;    ///< sorted by id
   std::vector<CatalogFormula> formulas;  ///< one for every term and overhead of a report
   Overheads overheads;
   /// Ids, Hugging Face ids and aliases in lower case, sorted, and the index of their model.
@@ -82,9 +82,9 @@ struct Catalog {
   const CatalogFormula* FindFormula(std::string_view of) const;
 };
 
-/// Reads the bundle `{"meta", "gpus", "models", "stacks", "sources", "formulas", "overheads"}` and checks every rule of the
-/// catalog (catalog/README.md). All faults are added to `issues`, with the dotted path in the bundle as their field;
-/// the answer is only to be used when there are none.
+/// Reads the bundle `{"meta", "gpus", "models", "stacks", "sources", "formulas", "overheads"}` and checks every rule of
+/// the catalog (catalog/README.md). All faults are added to `issues`, with the dotted path in the bundle as their
+/// field; the answer is only to be used when there are none.
 Catalog ReadCatalog(std::string_view text, Issues& issues);
 
 }  // namespace tunefit

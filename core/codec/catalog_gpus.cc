@@ -144,42 +144,43 @@ void CheckRest(const ObjectReader& row, const RowSources& sources) {
   row.Texts("derived");
 }
 
+constexpr Known kGpuKeys = {"id",
+                            "name",
+                            "vendor",
+                            "architecture",
+                            "segment",
+                            "memory_GiB",
+                            "memory_type",
+                            "memory_usable_MiB",
+                            "memory_usable_ecc_on_MiB",
+                            "memory_usable_ecc_off_MiB",
+                            "memory_bandwidth_GBps",
+                            "dense_TFLOPS",
+                            "dense_int8_TOPS",
+                            "measured_TFLOPS",
+                            "supports",
+                            "link",
+                            "link_topology",
+                            "link_gpus",
+                            "link_GBps",
+                            "host_link_GBps",
+                            "pcie_gen",
+                            "pcie_lanes",
+                            "tdp_W",
+                            "form",
+                            "ecc",
+                            "compute_capability",
+                            "partitions",
+                            "devices_per_board",
+                            "release",
+                            "note",
+                            "derived",
+                            "sources"};
+
 void ReadGpu(const ObjectReader& row, Catalog& catalog) {
-  static constexpr Known kKnown = {"id",
-                                   "name",
-                                   "vendor",
-                                   "architecture",
-                                   "segment",
-                                   "memory_GiB",
-                                   "memory_type",
-                                   "memory_usable_MiB",
-                                   "memory_usable_ecc_on_MiB",
-                                   "memory_usable_ecc_off_MiB",
-                                   "memory_bandwidth_GBps",
-                                   "dense_TFLOPS",
-                                   "dense_int8_TOPS",
-                                   "measured_TFLOPS",
-                                   "supports",
-                                   "link",
-                                   "link_topology",
-                                   "link_gpus",
-                                   "link_GBps",
-                                   "host_link_GBps",
-                                   "pcie_gen",
-                                   "pcie_lanes",
-                                   "tdp_W",
-                                   "form",
-                                   "ecc",
-                                   "compute_capability",
-                                   "partitions",
-                                   "devices_per_board",
-                                   "release",
-                                   "note",
-                                   "derived",
-                                   "sources"};
   static constexpr Known kVendors = {"NVIDIA", "AMD", "Intel"};
   static constexpr Known kSegments = {"consumer", "workstation", "datacenter", "desktop"};
-  row.RefuseUnknown(kKnown);
+  row.RefuseUnknown(kGpuKeys);
   const RowSources sources(row, catalog);
   CatalogGpu read;
   Gpu& gpu = read.gpu;
@@ -200,10 +201,7 @@ void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   ReadSupports(row, gpu);
   CheckRest(row, sources);
   CheckPlausible(row, gpu, bandwidth);
-  if (row.Find("release") != nullptr) read.release = ReadText(row, "release", 10);
-  if (!read.release.empty() && !IsDate(read.release, false)) {
-    row.Fault("malformed", "release", "must be a year, month or day as \"2026-01-31\"", {{"value", read.release}});
-  }
+  if (row.Find("release") != nullptr) read.release = ReadRelease(row);
   gpu.source_ids = sources.ids();
   RefuseSecond(row, catalog.gpus, gpu.id,
                [](const CatalogGpu& earlier) -> const std::string& { return earlier.gpu.id; });

@@ -106,9 +106,7 @@ CatalogModel ReadNames(const ObjectReader& row) {
   model.family = ReadText(row, "family", 40);
   model.organisation = ReadText(row, "organisation", 60);
   ReadText(row, "licence", 120);
-  if (const std::string release = ReadText(row, "release", 10); !release.empty() && !IsDate(release, false)) {
-    row.Fault("malformed", "release", "must be a year, month or day as \"2026-01-31\"", {{"value", release}});
-  }
+  ReadRelease(row);
   return model;
 }
 

@@ -57,6 +57,14 @@ std::string ReadId(const ObjectReader& row) {
   return id;
 }
 
+std::string ReadRelease(const ObjectReader& row) {
+  std::string release = ReadText(row, "release", 10);
+  if (!release.empty() && !IsDate(release, false)) {
+    row.Fault("malformed", "release", "must be a year, month or day as \"2026-01-31\"", {{"value", release}});
+  }
+  return release;
+}
+
 RowSources::RowSources(const ObjectReader& row, const Catalog& catalog) : row_(row) {
   row.Require("sources");
   sources_ = row.Object("sources");

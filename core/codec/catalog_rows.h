@@ -39,6 +39,8 @@ class RowSources {
 /// A text of the form of an id: lower case letters, digits, and single `.`, `_` or `-` between them. `malformed`
 /// otherwise.
 std::string ReadId(const ObjectReader& row);
+/// The `release`, which must be there: a date of some precision. `malformed` otherwise.
+std::string ReadRelease(const ObjectReader& row);
 /// A text that must be there; empty when it is not.
 std::string ReadText(const ObjectReader& row, std::string_view key, std::size_t longest);
 /// `duplicate_id` where an earlier row has the id.

@@ -93,6 +93,9 @@ struct RequestFields {
 /// Reads the members of a request. All faults are added to the reader's issues.
 RequestFields ReadRequestFields(const ObjectReader& request);
 
+/// Reads what is checked and passed on: `rollout`, `dataset` and `pricing`.
+void ReadPassedOn(const ObjectReader& request, RequestFields& fields);
+
 /// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model
 /// type and left to the catalog.
 RequestFields ReadStackDefaults(const ObjectReader& defaults);

@@ -1,0 +1,61 @@
+#include <string_view>
+
+#include "core/codec/request_fields.h"
+#include "core/codec/request_words.h"
+
+namespace tunefit {
+namespace {
+
+using Known = const std::string_view[];
+
+const JsonValue* ReadRollout(const ObjectReader& request) {
+  static constexpr Known kKnown = {"generations", "prompt_length", "completion_length", "colocated", "engine"};
+  const ObjectReader rollout(request, "rollout");
+  rollout.RefuseUnknown(kKnown);
+  rollout.Count("generations", 1, 65536);
+  rollout.Count("prompt_length", 1, words::kSequenceLength.high);
+  rollout.Count("completion_length", 1, words::kSequenceLength.high);
+  rollout.Flag("colocated");
+  rollout.Text("engine");
+  return request.Find("rollout");
+}
+
+const JsonValue* ReadDataset(const ObjectReader& request) {
+  static constexpr Known kKnown = {"examples", "mean_tokens", "tokens", "epochs"};
+  const ObjectReader dataset(request, "dataset");
+  dataset.RefuseUnknown(kKnown);
+  dataset.Count("examples", 1, 1000000000000);
+  dataset.Number("mean_tokens", 1, 16777216);
+  dataset.Count("tokens", 1, 1000000000000000);
+  dataset.Number("epochs", 0, 1000000);
+  return request.Find("dataset");
+}
+
+const JsonValue* ReadPricing(const ObjectReader& request) {
+  static constexpr Known kKnown = {"currency",     "provider",       "region",
+                                   "gpu_per_hour", "server_price",   "electricity_per_kwh",
+                                   "pue",          "lifetime_years", "utilisation"};
+  const ObjectReader pricing(request, "pricing");
+  pricing.RefuseUnknown(kKnown);
+  static constexpr Known kCurrencies = {"EUR", "USD"};
+  pricing.Choice("currency", kCurrencies);
+  pricing.Text("provider");
+  pricing.Text("region");
+  pricing.Number("gpu_per_hour", 0, 1e6);
+  pricing.Number("server_price", 0, 1e9);
+  pricing.Number("electricity_per_kwh", 0, 1000);
+  pricing.Number("pue", 1, 10);
+  pricing.Number("lifetime_years", 0, 100);
+  pricing.Number("utilisation", 0, 1);
+  return request.Find("pricing");
+}
+
+}  // namespace
+
+void ReadPassedOn(const ObjectReader& request, RequestFields& fields) {
+  fields.rollout = ReadRollout(request);
+  fields.dataset = ReadDataset(request);
+  fields.pricing = ReadPricing(request);
+}
+
+}  // namespace tunefit
