@@ -91,7 +91,8 @@ std::optional<std::int64_t> ObjectReader::Count(std::string_view key, std::int64
     const std::string shown = ShownValue(*value);
     const std::string from = std::to_string(low);
     const std::string to = std::to_string(high);
-    Fault("out_of_range", key, Join({"must be a whole number from ", from, " to ", to, ", not ", shown}),
+    const std::string range = low == high ? from : Join({"a whole number from ", from, " to ", to});
+    Fault("out_of_range", key, Join({"must be ", range, ", not ", shown}),
           {{"value", shown}, {"low", from}, {"high", to}});
     return {};
   }
