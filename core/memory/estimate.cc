@@ -52,9 +52,11 @@ double PagedBytes(const Step& step, const Axes& axes) {
   return bytes;
 }
 
-/// The most slack a card leaves room for: before it runs out of memory the allocator gives back every block that is
-/// free as a whole, so what it keeps beside the allocated bytes shrinks to the holes it cannot close.
-double CappedSlack(double slack, double holes, double room) { return std::min(slack, std::max(holes, room)); }
+/// The most a card shows: its own memory, or what cannot be given back where that is more.
+Range Capped(const Range& wish, const Range& need, double room) {
+  return {std::min(wish.low, std::max(need.low, room)), std::min(wish.expected, std::max(need.expected, room)),
+          std::min(wish.high, std::max(need.high, room))};
+}
 
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
 void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
@@ -70,19 +72,24 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
   const Overheads::Slack& share = varied ? overheads.slack_varied : overheads.slack_fixed;
-  Range slack = share.of_moving * moving + share.of_loss * estimate.loss_bytes;
-  if (gpu != nullptr) {
-    const double holes = share.of_moving.expected * moving;
-    const Range used = estimate.allocated + context + paged;
-    slack.low = CappedSlack(slack.low, 0, gpu->usable_bytes - used.low);
-    slack.expected = CappedSlack(slack.expected, holes, gpu->usable_bytes - used.expected);
-    slack.high = CappedSlack(slack.high, holes, gpu->usable_bytes - used.high);
-  }
-  estimate.overheads = {
-      {"library_workspace", library}, {"live_spread", spread}, {"allocator_slack", slack}, {"cuda_context", context}};
-  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
+  const Range slack = share.of_moving * moving + share.of_loss * estimate.loss_bytes;
   estimate.reserved = estimate.allocated + slack;
   estimate.device = estimate.reserved + context + paged;
+  if (gpu != nullptr) {
+    // Before it runs out of memory the allocator gives back every block that is free as a whole: only the holes stay.
+    const double closed = share.of_moving.expected * moving;
+    const Range need = estimate.allocated + Range{0, closed, closed};
+    estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected - paged.expected);
+    estimate.device = Capped(estimate.device, need + context + paged, gpu->usable_bytes);
+  }
+  const double kept = estimate.reserved.expected - estimate.allocated.expected;
+  const Range kept_range{std::min(kept, estimate.reserved.low - estimate.allocated.low), kept,
+                         std::max(kept, estimate.reserved.high - estimate.allocated.high)};
+  estimate.overheads = {{"library_workspace", library},
+                        {"live_spread", spread},
+                        {"allocator_slack", kept_range},
+                        {"cuda_context", context}};
+  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
 }
 
 std::vector<TimelinePoint> TimelineOf(const Step& step, const Replay& replay) {

@@ -8,8 +8,9 @@
 
 namespace tunefit {
 
-/// A matrix of the model as its library holds it: `name` is the module's own name (the last part of its path), which is
-/// what LoRA's target_modules select by. Weights are out_features x in_features, the bias out_features.
+/// A matrix of the model as its library holds it. `name` is its module's path within a layer, as much of it as tells
+/// modules apart ("q_proj", "attn.c_proj"): LoRA's target_modules select by its end. Weights are out_features x
+/// in_features, the bias out_features.
 struct LinearShape {
   const char* name = "";
   std::int64_t in_features = 0;

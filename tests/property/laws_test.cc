@@ -120,6 +120,35 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
   });
 }
 
+TEST_F(Laws, RangesAreOrderedOnEveryCard) {
+  Overheads overheads;
+  overheads.library_workspace_bytes = 2e7;
+  overheads.allocated_low_fraction = 0.1;
+  overheads.allocated_high_fraction = 0.05;
+  overheads.slack_fixed = {{0.1, 0.2, 0.7}, {0, 0.3, 1}};
+  overheads.slack_varied = {{0, 0.5, 1.2}, {0.2, 1.2, 2.7}};
+  overheads.contexts = {{"", {5e5, 6e5, 9e5}}};
+  ForEachWorkload([&overheads](const Workload& workload) {
+    const double device = EstimateMemory(workload, nullptr, overheads, Detail::kSummary).device.expected;
+    for (const double share : {0.3, 0.8, 0.95, 1.0, 1.05, 1.3, 5.0}) {
+      Gpu gpu;
+      gpu.usable_bytes = device * share;
+      const MemoryEstimate estimate = EstimateMemory(workload, &gpu, overheads, Detail::kSummary);
+      double expected = estimate.phases.peak_step;
+      for (const Overhead& overhead : estimate.overheads) {
+        EXPECT_LE(overhead.bytes.low, overhead.bytes.expected) << overhead.id;
+        EXPECT_LE(overhead.bytes.expected, overhead.bytes.high) << overhead.id;
+        expected += overhead.bytes.expected;
+      }
+      EXPECT_NEAR(expected, estimate.device.expected, 1);
+      for (const Range& range : {estimate.allocated, estimate.reserved, estimate.device}) {
+        EXPECT_LE(range.low, range.expected);
+        EXPECT_LE(range.expected, range.high);
+      }
+    }
+  });
+}
+
 TEST_F(Laws, DoubleTheLayersAreTwiceTheLayersParameters) {
   ForEachWorkload([](const Workload& workload) {
     Architecture doubled = workload.architecture;
