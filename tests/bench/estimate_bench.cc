@@ -3,6 +3,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -11,6 +13,7 @@
 #include "core/codec/catalog.h"
 #include "core/codec/request.h"
 #include "core/memory/estimate.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/files.h"
 
 namespace {
@@ -34,6 +37,29 @@ void EstimateTyped(benchmark::State& state, const std::string& request, tunefit:
     benchmark::DoNotOptimize(tunefit::EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail));
   }
 }
+
+/// Every text of tests/golden/bad_input.jsonl to its report; the counter is the slowest of them.
+void BadInput(benchmark::State& state) {
+  const auto inputs = tunefit::test::ReadBadInputs(TUNEFIT_SOURCE_DIR "/tests/golden/bad_input.jsonl");
+  double slowest_seconds = 0;
+  for (auto _ : state) {
+    slowest_seconds = 0;
+    for (const tunefit::test::BadInput& input : inputs) {
+      const auto start = std::chrono::steady_clock::now();
+      benchmark::DoNotOptimize(tunefit::Estimate(input.text));
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      if (took.count() > slowest_seconds) {
+        slowest_seconds = took.count();
+        state.SetLabel(input.name);
+      }
+    }
+  }
+  state.counters["slowest_us"] = 1e6 * slowest_seconds;
+  state.counters["mean_us"] =
+      benchmark::Counter(1e-6 * static_cast<double>(inputs.size()),
+                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BadInput)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

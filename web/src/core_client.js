@@ -6,7 +6,7 @@
 /** @typedef {(options: {wasmBinary: Uint8Array}) => Promise<TunefitModule>} Factory */
 
 /** Longest request, in UTF-16 units; a longer one is refused before it is copied into the module. */
-const requestLimit = 256 * 1024;
+const requestLimit = 256_000;
 
 /** @param {string} text */
 function bytesOf(text) {
