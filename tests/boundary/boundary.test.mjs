@@ -1,4 +1,5 @@
-// Native and WebAssembly give the same bytes: every request of tests/golden/requests (and of the benchmark) through
+// Native and WebAssembly give the same bytes: every request of tests/golden/requests, of the benchmark and of the
+// validation rows through
 // tunefit_cli and through the module. TUNEFIT_WASM names the folder of the module under test; ctest sets it.
 
 import assert from "node:assert/strict";
@@ -13,11 +14,13 @@ const wasm = process.env.TUNEFIT_WASM ?? path.join(root, "build/wasm/wasm");
 const native = path.join(root, "build/native");
 const catalog = path.join(native, "catalog/catalog.json");
 
-/** Request texts of a file, one a line, as tunefit_cli reads them. A .json file is one request over several lines. */
+/** Request texts of a file, one a line, as tunefit_cli reads them. A .json file is one request over several lines; the
+ *  rows of tests/validation hold theirs beside what was measured. */
 function requestsOf(file) {
   const text = readFileSync(file, "utf8");
   if (file.endsWith(".json")) return [text.trim().replaceAll("\n", " ")];
-  return text.split("\n").filter((line) => line !== "");
+  const lines = text.split("\n").filter((line) => line !== "");
+  return file.includes("validation") ? lines.map((line) => JSON.stringify(JSON.parse(line).request)) : lines;
 }
 
 function nativeAnswers(requests) {
@@ -57,7 +60,10 @@ test("init and describe", () => {
 
 const requestFolder = path.join(root, "tests/golden/requests");
 const files = readdirSync(requestFolder).sort().map((name) => path.join(requestFolder, name));
-for (const file of [...files, path.join(root, "tests/bench/requests.jsonl")]) {
+const rowFolder = path.join(root, "tests/validation/rows");
+const rows = readdirSync(rowFolder).filter((name) => name.endsWith(".jsonl")).sort();
+files.push(path.join(root, "tests/bench/requests.jsonl"), ...rows.map((name) => path.join(rowFolder, name)));
+for (const file of files) {
   test(path.relative(root, file), () => {
     const requests = requestsOf(file);
     assert.notEqual(requests.length, 0);

@@ -1,0 +1,48 @@
+// The contract says what the core answers: real reports and the real description, written out as TypeScript values of
+// the types in tunefit.d.ts, pass the strict compiler.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createTunefit } from "../../dist/npm/index.mjs";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Compiles one source text beside the contract; gives the compiler's complaints. */
+function complaints(source) {
+  const folder = mkdtempSync(path.join(tmpdir(), "tunefit-contract-"));
+  try {
+    const file = path.join(folder, "answers.ts");
+    writeFileSync(file, source);
+    const options = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--types", ""];
+    const compiler = path.join(root, "node_modules/typescript/bin/tsc");
+    return spawnSync(process.execPath, [compiler, ...options, file], { encoding: "utf8" }).stdout;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const contract = JSON.stringify(path.join(root, "wasm/tunefit.d.ts"));
+
+test("reports and the description are what tunefit.d.ts says", async () => {
+  const tunefit = await createTunefit();
+  const requests = readFileSync(path.join(root, "tests/golden/requests/varied.jsonl"), "utf8").trim().split("\n");
+  const bad = [{}, { version: 1, model: "nobody/knows" }, { version: 1, model: 3, colour: "red" }];
+  const reports = [...requests.map((text) => JSON.parse(text)), ...bad].map((request) => tunefit.estimate(request));
+  const lines = reports.map((report) => `  ${JSON.stringify(report)},`);
+  const source = [
+    `import type { Description, Report } from ${contract};`,
+    `export const reports: Report[] = [\n${lines.join("\n")}\n];`,
+    `export const description: Description = ${JSON.stringify(tunefit.describe())};`,
+  ].join("\n");
+  assert.equal(complaints(source), "");
+});
+
+test("the compiler would have complained", () => {
+  const source = `import type { Report } from ${contract};\nexport const report: Report = { version: 1, status: "fine" };`;
+  assert.match(complaints(source), /"fine"/);
+});
