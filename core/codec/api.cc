@@ -7,6 +7,7 @@
 #include "core/codec/describe.h"
 #include "core/codec/report.h"
 #include "core/codec/request.h"
+#include "core/codec/request_words.h"
 #include "core/memory/estimate.h"
 
 namespace tunefit {
@@ -23,7 +24,8 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   Answer answer;
   answer.memory = EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail);
   if (reading.includes_limits && reading.gpu != nullptr) {
-    answer.limits = FindLimits(reading.workload, *reading.gpu, catalog.overheads);
+    const SearchBounds bounds{words::kPerDevice.high, words::kSequenceLength.high, words::kTokensHigh};
+    answer.limits = FindLimits(reading.workload, *reading.gpu, catalog.overheads, bounds);
   }
   return answer;
 }

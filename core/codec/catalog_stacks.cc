@@ -50,8 +50,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   }
   habits.loss_shifts_logits = switches.Flag("loss_shifts_logits").value_or(habits.loss_shifts_logits);
   habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
+  habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   // Not used by the core yet, but checked.
-  switches.Flag("sdpa_repeats_kv");
   switches.Flag("fsdp_upcasts_trainable");
   switches.Flag("fsdp1_keeps_gradients");
 }

@@ -9,10 +9,6 @@
 namespace tunefit {
 namespace {
 
-/// Beyond any card's reach; keeps the searches finite.
-constexpr std::int64_t kMostSequences = 1 << 20;
-constexpr std::int64_t kMostTokens = 1 << 24;
-
 Axes AxesOf(const Step& step, const Batch& batch) {
   return Axes::Of(static_cast<double>(batch.per_device), static_cast<double>(batch.sequence_length), step.chunk);
 }
@@ -120,42 +116,42 @@ TrainedParameters CountTrained(const Step& step) {
   return counts;
 }
 
-/// What bitsandbytes adds to a weight for its scales: one byte or four a block of 64, and a second level over 256.
-double ScaleBytesPerWeight(const Quantization& quantization) {
-  return quantization.double_quant ? 1.0 / 64 + 4.0 / (64 * 256) : 4.0 / 64;
+/// Bytes of these residents as they are counted, without the allocator's rounding. Step counters are left out.
+double PlainBytes(const Step& step, const std::vector<Resident>& residents) {
+  double bytes = 0;
+  for (const Resident& resident : residents) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(resident.storage)];
+    if (storage.elements.coefficient <= 1) continue;
+    bytes += static_cast<double>(resident.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
+  }
+  return bytes;
 }
 
-RecipeBytes RecipeOf(const Workload& workload) {
-  const bool full = workload.method.kind == MethodKind::kFull;
-  const double element = BytesPerElement(full ? workload.precision.weights : workload.method.adapter_dtype);
-  RecipeBytes recipe{element, element, 2 * element, 0, 0};
-  switch (workload.optimizer) {
-    case Optimizer::kAdamwForeach:
-      recipe.optimizer_transient = element;
-      break;
-    case Optimizer::kAdamwFused:
-      break;
-    case Optimizer::kAdamw8bit:
-    case Optimizer::kPagedAdamw8bit:
-      recipe.optimizer_states = 2 * (1 + 4.0 / 256);
-      break;
-    case Optimizer::kPagedAdamw32bit:
-      recipe.optimizer_states = 8;
-      break;
+/// What a frozen parameter costs on average, its scales included; 0 where none is frozen.
+double FrozenBytes(const Step& step) {
+  std::vector<bool> trained(step.storages.size(), false);
+  for (const Resident& weight : step.trained) trained[static_cast<std::size_t>(weight.storage)] = true;
+  double bytes = 0;
+  double parameters = 0;
+  for (const Resident& weight : step.weights) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    if (trained[static_cast<std::size_t>(weight.storage)]) continue;
+    const double elements = static_cast<double>(weight.count) * storage.elements.coefficient;
+    bytes += elements * BytesPerElement(storage.dtype);
+    if (storage.term == Term::kWeights) parameters += elements;
   }
-  if (full) return recipe;
-  switch (workload.quantization.kind) {
-    case QuantizationKind::kNone:
-      recipe.frozen = BytesPerElement(workload.precision.weights);
-      break;
-    case QuantizationKind::kInt8:
-      recipe.frozen = 1;
-      break;
-    case QuantizationKind::kNf4:
-    case QuantizationKind::kFp4:
-      recipe.frozen = 0.5 + ScaleBytesPerWeight(workload.quantization);
-      break;
-  }
+  return parameters > 0 ? bytes / parameters : 0;
+}
+
+RecipeBytes RecipeOf(const Step& step, const TrainedParameters& parameters) {
+  if (parameters.trainable == 0) return {0, 0, 0, 0, FrozenBytes(step)};
+  const auto trained = static_cast<double>(parameters.trainable);
+  RecipeBytes recipe;
+  recipe.weights = PlainBytes(step, step.trained) / trained;
+  recipe.gradients = recipe.weights;
+  recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states)) / trained;
+  recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / trained;
+  recipe.frozen = FrozenBytes(step);
   return recipe;
 }
 
@@ -187,7 +183,7 @@ MemoryEstimate EstimateStep(const Step& step, const Workload& workload, const Ba
   estimate.loss_bytes = LossBytes(step, replay);
   AddOverheads(estimate, workload, gpu, overheads, PagedBytes(step, axes));
   estimate.parameters = CountTrained(step);
-  estimate.recipe = RecipeOf(workload);
+  estimate.recipe = RecipeOf(step, estimate.parameters);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
@@ -221,21 +217,26 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   return EstimateStep(TraceTrainingStep(workload), workload, workload.batch, gpu, overheads, detail);
 }
 
-Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads) {
+Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
   const Step step = TraceTrainingStep(workload);
   const auto fits = [&](const Batch& batch) {
     const MemoryEstimate estimate = EstimateStep(step, workload, batch, &gpu, overheads, Detail::kSummary);
     return JudgeFit(estimate.device, gpu.usable_bytes) == Verdict::kFits;
   };
-  const std::int64_t positions = workload.architecture.position_rows;
+  const Batch& asked = workload.batch;
+  const std::int64_t most_sequences = std::min(bounds.sequences, bounds.tokens / asked.sequence_length);
+  std::int64_t most_length = std::min(bounds.length, bounds.tokens / asked.per_device);
+  for (const std::int64_t made_for : {workload.architecture.context_tokens, workload.architecture.position_rows}) {
+    if (made_for > 0) most_length = std::min(most_length, made_for);
+  }
   Limits limits;
-  limits.largest_batch = LargestThatFits(kMostSequences, [&](std::int64_t sequences) {
-    Batch batch = workload.batch;
+  limits.largest_batch = LargestThatFits(most_sequences, [&](std::int64_t sequences) {
+    Batch batch = asked;
     batch.per_device = sequences;
     return fits(batch);
   });
-  limits.longest_sequence_tokens = LargestThatFits(positions > 0 ? positions : kMostTokens, [&](std::int64_t tokens) {
-    Batch batch = workload.batch;
+  limits.longest_sequence_tokens = LargestThatFits(most_length, [&](std::int64_t tokens) {
+    Batch batch = asked;
     batch.sequence_length = tokens;
     return fits(batch);
   });

@@ -54,7 +54,7 @@ struct TrainedParameters {
   std::int64_t trainable = 0;
 };
 
-/// What a parameter costs in each role, for the recipe said aloud. Bytes.
+/// What a parameter costs in each role, on average, for the recipe said aloud. Bytes, without rounding.
 struct RecipeBytes {
   double weights = 0;
   double gradients = 0;
@@ -86,12 +86,20 @@ Verdict JudgeFit(const Range& device, double usable_bytes);
 /// `gpu` may be null: the context's range is then the widest the overheads know.
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail);
 
-/// The largest values whose verdict is `fits`, everything else kept; 0 when not even 1 fits. Lengths beyond the model's
-/// learned positions are not offered.
+/// The largest values whose verdict is `fits`, everything else kept; 0 when not even 1 fits.
 struct Limits {
   std::int64_t largest_batch = 0;
   std::int64_t longest_sequence_tokens = 0;
 };
-Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads);
+
+/// What a request may ask for at most: no limit is offered beyond it.
+struct SearchBounds {
+  std::int64_t sequences = 0;  ///< in a micro-batch
+  std::int64_t length = 0;     ///< tokens of a sequence
+  std::int64_t tokens = 0;     ///< of a micro-batch
+};
+
+/// Searches by replaying one trace. Lengths beyond the model's context, where it is known, are not offered.
+Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds);
 
 }  // namespace tunefit

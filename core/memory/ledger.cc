@@ -74,10 +74,6 @@ std::string ShapeInWords(Size size) {
       return width;
     case Axis::kLength:
       return "length x " + width;
-    case Axis::kLengthSquared:
-      return "length x length x " + width;
-    case Axis::kBatch:
-      return "batch x " + width;
     case Axis::kTokens:
     case Axis::kTokensIfBatched:
       return "tokens x " + width;

@@ -17,7 +17,7 @@ struct Method {
   std::int64_t rank = 16;
   bool all_linear = true;                   ///< every matrix of the layers, not the output head
   std::vector<std::string> target_modules;  ///< module names, when not all_linear
-  bool saves_embedding = false;             ///< modules_to_save holds the embedding: an fp32 copy trains
+  bool saves_embedding = false;             ///< modules_to_save holds the embedding: a copy trains, in adapter_dtype
   bool saves_head = false;                  ///< the same for the output head
   double dropout = 0;
   Dtype adapter_dtype = Dtype::kFp32;
@@ -91,10 +91,10 @@ enum class LogitsUpcast : std::uint8_t {
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
   LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
-  bool loss_shifts_logits = false;     ///< the loss copies the logits without their last row instead of shifting labels
-  bool outputs_upcast = true;          ///< accelerate returns fp32 outputs from an autocast forward
-  bool lora_casts_input = true;        ///< the adapter's input is cast to the adapter's dtype
-  std::int64_t loss_chunk_tokens = 0;  ///< tokens of a block in the chunked loss; 0: the core's default
+  bool loss_shifts_logits = false;  ///< the loss copies the logits without their last row instead of shifting labels
+  bool outputs_upcast = true;       ///< accelerate returns fp32 outputs from an autocast forward
+  bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
+  bool sdpa_repeats_heads = false;  ///< also without a mask key/value heads are repeated before the kernel
 };
 
 /// Everything that decides a training step on one GPU: the typed request.

@@ -102,10 +102,14 @@ AttentionResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerC
   const Attention& attention = *module.attention;
   const Size rows = Tokens(attention.heads);
   // Without a mask the kernel takes grouped heads and a causal flag; with one, the library repeats the heads.
-  if (!context.mask) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
+  const bool grouped = !context.mask && !context.workload->habits.sdpa_repeats_heads;
+  if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
   const double copies = CopiesOfHeads(attention);
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);
+  if (!context.mask) {
+    return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
+  }
   Value mask = AdditiveMask(tracer, context.mask, tracer.autocast().value_or(tracer.DtypeOf(heads.query)));
   return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
 }

@@ -8,8 +8,8 @@ namespace {
 constexpr Size kOnePerToken{1, Axis::kTokens};
 constexpr Size kScalar{1, Axis::kOnce};
 
-/// Tokens of a block where a stack does not say otherwise (TRL and torchtune cut their chunked losses alike).
-constexpr double kDefaultChunkTokens = 256;
+/// Tokens of a block of the chunked loss.
+constexpr double kChunkTokens = 256;
 
 /// The head's output as the model returns it: scaled (Granite) or soft-capped (Gemma 2).
 Value Logits(Tracer& tracer, const Architecture& architecture, const LinearModule& head, const Value& hidden) {
@@ -115,8 +115,7 @@ ChunkRule LossChunks(const Workload& workload) {
     const std::int64_t ratio = (architecture.vocab_size + architecture.hidden_size - 1) / architecture.hidden_size;
     return {.tokens = 0, .power_of_two_share = static_cast<double>(ratio)};
   }
-  const auto tokens = static_cast<double>(workload.habits.loss_chunk_tokens);
-  return {.tokens = tokens > 0 ? tokens : kDefaultChunkTokens, .power_of_two_share = 0};
+  return {.tokens = kChunkTokens, .power_of_two_share = 0};
 }
 
 Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,

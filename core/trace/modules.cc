@@ -120,7 +120,7 @@ Value ModuleFactory::MakeTable(std::int64_t rows, const char* path, bool saved) 
   const Size elements = Elements(rows * workload_.architecture.hidden_size);
   Value table = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   if (!saved) return table;
-  return tracer_.Weight(elements, Dtype::kFp32, Term::kAdapters, "modules_to_save", true, 1);
+  return tracer_.Weight(elements, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
 }
 
 LinearModule ModuleFactory::MakeHead(const Value& table) {
@@ -136,7 +136,7 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
     head.weight = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   }
   if (workload_.method.kind == MethodKind::kLora && workload_.method.saves_head) {
-    head.weight = tracer_.Weight(elements, Dtype::kFp32, Term::kAdapters, "modules_to_save", true, 1);
+    head.weight = tracer_.Weight(elements, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
   }
   return head;
 }

@@ -32,7 +32,6 @@ struct LinearModule {
   Value weight, bias;  ///< no weight where the matrix is quantized
   QuantizationKind quantized = QuantizationKind::kNone;
   Dtype compute = Dtype::kBf16;
-  bool bias_first = false;  ///< Conv1D and Linear with bias use addmm
   std::optional<Adapter> adapter;
 };
 
@@ -51,7 +50,8 @@ class ModuleFactory {
 
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
   NormModule MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place);
-  /// The token or position table. `saved` adds PEFT's trained fp32 copy and keeps the original, frozen.
+  /// The token or position table. `saved` adds PEFT's trained copy, in the adapter's dtype, and keeps the
+  /// original, frozen.
   Value MakeTable(std::int64_t rows, const char* path, bool saved);
   /// The output head: `table` itself where it is tied.
   LinearModule MakeHead(const Value& table);

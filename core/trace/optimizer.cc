@@ -42,7 +42,7 @@ void AddBitsandbytesAdamw(Step& step, const Resident& weight, const Storage& sto
   const double elements = storage.elements.coefficient;
   const bool paged = optimizer == Optimizer::kPagedAdamw8bit || optimizer == Optimizer::kPagedAdamw32bit;
   std::vector<Resident>& list = paged && elements >= kSmallestPagedElements ? step.paged_states : step.optimizer_states;
-  const bool is_embedding = std::strcmp(storage.module, "embed_tokens") == 0;
+  const bool is_embedding = std::strcmp(storage.module, "embed_tokens") == 0 || std::strcmp(storage.module, "wpe") == 0;
   const bool full = optimizer == Optimizer::kPagedAdamw32bit || elements < kSmallest8bitElements || is_embedding;
   for (const char* role : {"exp_avg", "exp_avg_sq"}) {
     Add(step, list, weight, elements, full ? Dtype::kFp32 : Dtype::kUint8, Term::kOptimizerStates, role);

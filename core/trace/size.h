@@ -13,8 +13,6 @@ namespace tunefit {
 enum class Axis : std::uint8_t {
   kOnce,             ///< neither batch nor length
   kLength,           ///< s
-  kLengthSquared,    ///< s * s
-  kBatch,            ///< b
   kTokens,           ///< b * s
   kScores,           ///< b * s * s
   kChunk,            ///< tokens of one block of a chunked loss
@@ -59,8 +57,7 @@ struct Axes {
   static constexpr Axes Of(double batch, double length, const ChunkRule& chunk) {
     const double batched = batch > 1 ? 1 : 0;
     const double tokens = batch * length;
-    return {
-        {1, length, length * length, batch, tokens, tokens * length, chunk.Tokens(tokens), batched, batched * tokens}};
+    return {{1, length, tokens, tokens * length, chunk.Tokens(tokens), batched, batched * tokens}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
 };

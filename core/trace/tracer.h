@@ -156,8 +156,7 @@ class Tracer {
   void EndAutocast();
   std::optional<Dtype> autocast() const { return autocast_; }
 
-  // --- time
-  // ------------------------------------------------------------------------------------------------------------
+  // --- time ---------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);
   void Backward(Value loss);
   Step Finish();

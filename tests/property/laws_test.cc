@@ -161,9 +161,18 @@ TEST_F(Laws, DoubleTheLayersAreTwiceTheLayersParameters) {
   });
 }
 
-TEST_F(Laws, TheTraceIsDeterministic) {
+TEST_F(Laws, TheBreakdownIsTheSameInASecondRun) {
   ForEachWorkload([](const Workload& workload) {
-    EXPECT_EQ(Estimate(workload).phases.peak_step, Estimate(workload).phases.peak_step);
+    const MemoryEstimate first = Estimate(workload);
+    const MemoryEstimate second = Estimate(workload);
+    ASSERT_EQ(first.terms.size(), second.terms.size());
+    for (std::size_t i = 0; i < first.terms.size(); ++i) {
+      ASSERT_EQ(first.terms[i].items.size(), second.terms[i].items.size());
+      for (std::size_t k = 0; k < first.terms[i].items.size(); ++k) {
+        EXPECT_EQ(first.terms[i].items[k].name, second.terms[i].items[k].name);
+        EXPECT_EQ(first.terms[i].items[k].bytes, second.terms[i].items[k].bytes);
+      }
+    }
   });
 }
 

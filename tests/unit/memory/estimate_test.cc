@@ -16,6 +16,8 @@ Overheads SomeOverheads() {
   return overheads;
 }
 
+constexpr SearchBounds kAnything{65536, 16'777'216, 67'108'864};
+
 Gpu Card(double usable_bytes) {
   Gpu gpu;
   gpu.architecture = "Hopper";
@@ -77,7 +79,7 @@ TEST(FindLimits, TheNextValueNoLongerFits) {
   const Workload workload = test::MakeWorkload({2048, 8192, 16, 32, 8, 64, 128256, true});
   const Gpu gpu = Card(8e10);
   const Overheads overheads = SomeOverheads();
-  const Limits limits = FindLimits(workload, gpu, overheads);
+  const Limits limits = FindLimits(workload, gpu, overheads, kAnything);
   const auto verdict = [&](std::int64_t batch, std::int64_t length) {
     Workload changed = workload;
     changed.batch.per_device = batch;
@@ -91,8 +93,28 @@ TEST(FindLimits, TheNextValueNoLongerFits) {
   EXPECT_NE(verdict(1, limits.longest_sequence_tokens + 1), Verdict::kFits);
 }
 
+TEST(FindLimits, NeverOffersMoreThanARequestMayAskForOrTheModelWasMadeFor) {
+  Workload workload = test::MakeWorkload({64, 128, 2, 2, 2, 32, 100, true});
+  workload.batch.sequence_length = 16;
+  workload.architecture.context_tokens = 512;
+  const Limits limits = FindLimits(workload, Card(2e11), SomeOverheads(), {100, 4096, 1000});
+  EXPECT_EQ(limits.largest_batch, 62);  // 1000 / 16
+  EXPECT_EQ(limits.longest_sequence_tokens, 512);
+}
+
+TEST(EstimateMemory, TheRecipeIsAnAverageOfWhatIsHeld) {
+  Workload workload = test::MakeWorkload();
+  workload.method.kind = MethodKind::kLora;
+  workload.quantization = {QuantizationKind::kNf4, true, PrepareKbit::kPeft};
+  const RecipeBytes recipe = EstimateMemory(workload, nullptr, SomeOverheads(), Detail::kSummary).recipe;
+  EXPECT_DOUBLE_EQ(recipe.weights, 4);
+  EXPECT_DOUBLE_EQ(recipe.optimizer_states, 8);
+  // 6.98 of 8.03 billion packed at 0.5 + 1/64 + 4/16384 bytes, embedding and head in fp32.
+  EXPECT_NEAR(recipe.frozen, (6.98 * 0.5159 + 1.05 * 4) / 8.03, 0.002);
+}
+
 TEST(FindLimits, NothingFitsOnTooSmallACard) {
-  const Limits limits = FindLimits(test::MakeWorkload(), Card(1e9), SomeOverheads());
+  const Limits limits = FindLimits(test::MakeWorkload(), Card(1e9), SomeOverheads(), kAnything);
   EXPECT_EQ(limits.largest_batch, 0);
   EXPECT_EQ(limits.longest_sequence_tokens, 0);
 }

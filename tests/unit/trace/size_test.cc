@@ -9,8 +9,6 @@ TEST(Axes, AreProductsOfBatchAndLength) {
   const Axes axes = Axes::Of(3, 100, {.tokens = 256});
   EXPECT_EQ(axes({7, Axis::kOnce}), 7);
   EXPECT_EQ(axes({7, Axis::kLength}), 700);
-  EXPECT_EQ(axes({1, Axis::kLengthSquared}), 10'000);
-  EXPECT_EQ(axes({1, Axis::kBatch}), 3);
   EXPECT_EQ(axes({2, Axis::kTokens}), 600);
   EXPECT_EQ(axes({1, Axis::kScores}), 30'000);
   EXPECT_EQ(axes({1, Axis::kChunk}), 256);
