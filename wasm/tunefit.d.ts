@@ -26,9 +26,16 @@ export interface Assumption {
   /**
    * Why: `stack_default` (the catalog's, of this stack and version), `core_default` (the stack says nothing),
    * `model_config` (the pasted config says it), `class_default` (the config leaves it to its class), `catalog` (the newest
-   * that the catalog knows), `single_gpu`.
+   * that the catalog knows), `prepare_kbit` (prepare_model_for_kbit_training switches it on), `single_gpu`.
    */
-  reason: "stack_default" | "core_default" | "model_config" | "class_default" | "catalog" | "single_gpu";
+  reason:
+    | "stack_default"
+    | "core_default"
+    | "model_config"
+    | "class_default"
+    | "catalog"
+    | "prepare_kbit"
+    | "single_gpu";
 }
 
 /** An estimate with the interval that should hold 90 of 100 real runs. Bytes. */
@@ -174,7 +181,7 @@ export interface Term {
   id: string;
   bytes: number;
   kind: "exact" | "modelled" | "empirical";
-  /** Formula in METHOD.md, e.g. `MEM-4`. */
+  /** Formula in METHOD.md, e.g. `MEM-20`. */
   formula_id: string;
   source_ids: string[];
   /** The largest first. */

@@ -9,7 +9,7 @@ namespace tunefit {
 struct Assumption {
   std::string field;   ///< dotted path in the request
   std::string value;   ///< the value taken, as JSON text
-  const char* reason;  ///< `stack_default`, `model_config`, `class_default`, `core_default`
+  const char* reason;  ///< as wasm/tunefit.d.ts lists them
 };
 
 using Assumptions = std::vector<Assumption>;

@@ -31,8 +31,10 @@ struct Family {
   std::string_view model_type;
   const char* layer_path = "model.layers.*";
   QkvLayout layout = QkvLayout::kSeparate;
-  /// Module names: the last part of the path, more where that alone would name two modules of a layer. The fused layout
-  /// has no key and value; without a gate there is no gate.
+  /// Where attention and MLP stand in a layer, and module names: the last part of the path, more where that alone would
+  /// name two modules of a layer. The fused layout has no key and value; without a gate there is no gate.
+  const char* attention_path = "self_attn";
+  const char* mlp_path = "mlp";
   const char* query = "q_proj";
   const char* key = "k_proj";
   const char* value = "v_proj";

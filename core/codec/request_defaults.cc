@@ -55,6 +55,7 @@ class Completer {
   void CompleteQuantization(const HfConfig& config);
   void CompletePrecision();
   void CompleteTraining();
+  void CompleteCheckpointing();
   void CompleteParallel();
 
  private:
@@ -67,12 +68,12 @@ class Completer {
 void Completer::TakeTargets(const StackVersion& stack, const Architecture& architecture) {
   auto found = stack.target_modules.find(architecture.model_type);
   if (found == stack.target_modules.end()) found = stack.target_modules.find("*");
-  const std::vector<std::string_view> names = ModuleNames(architecture);
+  const std::vector<LinearModule> known = LinearModules(architecture);
   const auto has_any = [&](const Targets& targets) {
-    return targets.all_linear || std::find_first_of(targets.modules.begin(), targets.modules.end(), names.begin(),
-                                                    names.end(), Selects) != targets.modules.end();
+    return targets.all_linear || std::find_first_of(targets.modules.begin(), targets.modules.end(), known.begin(),
+                                                    known.end(), Selects) != targets.modules.end();
   };
-  const bool from_stack = found != stack.target_modules.end() && (names.empty() || has_any(found->second));
+  const bool from_stack = found != stack.target_modules.end() && (known.empty() || has_any(found->second));
   Targets& targets = request_.method.target_modules.emplace();
   targets.all_linear = true;
   if (from_stack) targets = found->second;
@@ -122,6 +123,18 @@ void Completer::CompletePrecision() {
   Take(fields.master_weights, stack_.precision.master_weights, false, "precision.master_weights");
 }
 
+/// prepare_model_for_kbit_training switches checkpointing on (use_gradient_checkpointing=True), whatever the stack
+/// says.
+void Completer::CompleteCheckpointing() {
+  CheckpointingFields& checkpointing = request_.checkpointing;
+  if (checkpointing.every) return;
+  if (!checkpointing.kind && request_.quantization.prepare_kbit.value_or("none") != "none") {
+    checkpointing.kind = "full";
+    Assume("gradient_checkpointing", JsonText(*checkpointing.kind), "prepare_kbit");
+  }
+  Take(checkpointing.kind, stack_.checkpointing.kind, "none", "gradient_checkpointing");
+}
+
 void Completer::CompleteTraining() {
   Take(request_.task, "sft", "task");
   Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
@@ -133,9 +146,7 @@ void Completer::CompleteTraining() {
   Take(batch.sequence_length, stack_.batch.sequence_length, 2048, "batch.sequence_length");
   Take(batch.packing, stack_.batch.packing, "none", "batch.packing");
   Take(batch.length_varies, false, "batch.length_varies");
-  if (!request_.checkpointing.every) {
-    Take(request_.checkpointing.kind, stack_.checkpointing.kind, "none", "gradient_checkpointing");
-  }
+  CompleteCheckpointing();
   Take(request_.attention, stack_.attention, "sdpa", "attention");
   Take(request_.loss, stack_.loss, "standard", "loss");
   Take(request_.compile, stack_.compile, false, "compile");

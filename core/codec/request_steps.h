@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,12 +26,18 @@ void CompleteRequest(RequestReading& reading, const HfConfig& config);
 /// `not_modelled` for everything in the completed request that the core would ignore although it changes memory.
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config);
 
-/// The names of the model's linear modules in its layers, each once.
-std::vector<std::string_view> ModuleNames(const Architecture& architecture);
+/// A matrix that an adapter may sit on: the core's name of it, and its path within a layer ("self_attn.q_proj").
+struct LinearModule {
+  std::string_view name;
+  std::string path;
+};
 
-/// PEFT's rule: a module is chosen when its path is the target or ends in it after a dot. Of the path only the end is
-/// known here, so a longer target is compared as far as that goes.
-bool Selects(std::string_view target, std::string_view module);
+/// The linear modules of the model's layers, each name once. None without a model.
+std::vector<LinearModule> LinearModules(const Architecture& architecture);
+
+/// PEFT's rule: a module is chosen when its path is the target or ends in it after a dot. What stands before a layer in
+/// the path is left out, so a target that names it chooses nothing.
+bool Selects(std::string_view target, const LinearModule& module);
 
 /// The completed request as the core's types. Resolves LoRA's target names to the model's modules.
 void FillWorkload(RequestReading& reading);

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "core/codec/hf_family.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
@@ -67,6 +68,27 @@ bool EndsIn(std::string_view path, std::string_view end) {
 
 std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
+bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The embeddings and the output head by the names that libraries give them.
+constexpr std::string_view kEmbeddingNames[] = {"embed_tokens", "embed", "wte", "tok_embeddings", "embed_in"};
+constexpr std::string_view kHeadNames[] = {"lm_head", "output", "embed_out"};
+constexpr std::string_view kPositionNames[] = {"wpe"};
+
+bool IsPattern(std::string_view target) { return target.find_first_of("*+?()[]{}|^$\\") != target.npos; }
+
+/// One part of the path is the number of a layer.
+bool ChoosesLayers(std::string_view target) {
+  while (!target.empty()) {
+    const std::string_view part = target.substr(0, target.find('.'));
+    if (!part.empty() && part.find_first_not_of("0123456789") == part.npos) return true;
+    target.remove_prefix(std::min(part.size() + 1, target.size()));
+  }
+  return false;
+}
+
 void UnknownTarget(Issues& issues, std::size_t index, std::string_view target, std::span<const std::string_view> names,
                    Severity severity) {
   const std::string shown = Shortened(target);
@@ -76,22 +98,47 @@ void UnknownTarget(Issues& issues, std::size_t index, std::string_view target, s
            {{"value", shown}, {"known", known}}, severity);
 }
 
+/// Targets that PEFT accepts and that would come out wrong here: they choose some of the layers, or a module outside
+/// them. True when there was one.
+bool RefuseTargets(Issues& issues, std::span<const Word> targets) {
+  bool refused = false;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const std::string_view name = LastPart(targets[i]);
+    const char* why = nullptr;
+    if (IsAmong(name, kEmbeddingNames) || IsAmong(name, kHeadNames) || IsAmong(name, kPositionNames)) {
+      why = "\" is not modelled yet: only the matrices of the layers are, and modules_to_save.";
+    } else if (IsPattern(targets[i])) {
+      why = "\" is not modelled yet: it looks like a pattern; name the modules.";
+    } else if (ChoosesLayers(targets[i])) {
+      why = "\" is not modelled yet: it chooses some of the layers.";
+    }
+    if (why == nullptr) continue;
+    refused = true;
+    const std::string shown = Shortened(targets[i]);
+    AddIssue(issues, "not_modelled", "method.target_modules." + std::to_string(i),
+             Join({"An adapter on \"", shown, why}), {{"value", shown}});
+  }
+  return refused;
+}
+
 /// Targets that the model lacks are passed over by PEFT as long as one is found.
 void ResolveTargets(RequestReading& reading) {
   Method& method = reading.workload.method;
   const Targets& targets = *reading.completed.method.target_modules;
   method.all_linear = targets.all_linear;
   if (targets.all_linear) return;
-  const std::vector<std::string_view> names = ModuleNames(reading.workload.architecture);
+  if (RefuseTargets(reading.issues, targets.modules)) return;
   std::vector<bool> found(targets.modules.size(), false);
-  for (const std::string_view name : names) {
+  std::vector<std::string_view> names;
+  for (const LinearModule& module : LinearModules(reading.workload.architecture)) {
     bool chosen = false;
     for (std::size_t i = 0; i < targets.modules.size(); ++i) {
-      if (!Selects(targets.modules[i], name)) continue;
+      if (!Selects(targets.modules[i], module)) continue;
       found[i] = true;
       chosen = true;
     }
-    if (chosen) method.target_modules.emplace_back(name);
+    if (chosen) method.target_modules.emplace_back(module.name);
+    names.push_back(module.name);
   }
   const Severity severity = method.target_modules.empty() ? Severity::kError : Severity::kWarning;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -99,15 +146,14 @@ void ResolveTargets(RequestReading& reading) {
   }
 }
 
-/// The embedding and the output head by the names that libraries give them.
 void ReadSavedModules(RequestReading& reading) {
   Method& method = reading.workload.method;
   const std::vector<Word>& saved = *reading.completed.method.modules_to_save;
   for (std::size_t i = 0; i < saved.size(); ++i) {
     const std::string_view name = LastPart(saved[i]);
-    if (name == "embed_tokens" || name == "embed" || name == "wte" || name == "tok_embeddings") {
+    if (IsAmong(name, kEmbeddingNames)) {
       method.saves_embedding = true;
-    } else if (name == "lm_head" || name == "output") {
+    } else if (IsAmong(name, kHeadNames)) {
       method.saves_head = true;
     } else {
       const std::string shown = Shortened(saved[i]);
@@ -138,25 +184,33 @@ void CheckLength(RequestReading& reading) {
 
 }  // namespace
 
-bool Selects(std::string_view target, std::string_view module) {
-  return target == module || EndsIn(module, target) || EndsIn(target, module);
+bool Selects(std::string_view target, const LinearModule& module) {
+  return target == module.path || EndsIn(module.path, target);
 }
 
-std::vector<std::string_view> ModuleNames(const Architecture& architecture) {
-  std::vector<std::string_view> names;
-  const auto add = [&](const LinearShape& linear) {
+std::vector<LinearModule> LinearModules(const Architecture& architecture) {
+  std::vector<LinearModule> modules;
+  const Family* family = FindFamily(architecture.model_type);
+  if (family == nullptr) return modules;
+  const auto add = [&](const LinearShape& linear, std::string_view parent) {
     const std::string_view name = linear.name;
-    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const auto same = [name](const LinearModule& module) { return module.name == name; };
+    if (name.empty() || std::any_of(modules.begin(), modules.end(), same)) return;
+    const bool whole = name.find('.') != name.npos;
+    modules.push_back({name, whole ? std::string(name) : Join({parent, ".", name})});
   };
   for (const LayerRun& run : architecture.runs) {
     for (const Block& block : run.period) {
-      for (const LinearShape* linear : {&block.attention.query, &block.attention.key, &block.attention.value,
-                                        &block.attention.output, &block.mlp.gate, &block.mlp.up, &block.mlp.down}) {
-        add(*linear);
+      const Attention& attention = block.attention;
+      for (const LinearShape* linear : {&attention.query, &attention.key, &attention.value, &attention.output}) {
+        add(*linear, family->attention_path);
+      }
+      for (const LinearShape* linear : {&block.mlp.gate, &block.mlp.up, &block.mlp.down}) {
+        add(*linear, family->mlp_path);
       }
     }
   }
-  return names;
+  return modules;
 }
 
 void FillWorkload(RequestReading& reading) {

@@ -108,6 +108,34 @@ TEST_F(Request, TargetsAreTheModelsModules) {
   EXPECT_STREQ(Find(none, "method.target_modules")->reason, "core_default");
 }
 
+TEST_F(Request, TargetsBesideTheModulesOfEveryLayerAreRefused) {
+  const auto codes = [](const std::string& model, const std::string& target) {
+    const RequestReading reading =
+        Read(R"("model":")" + model + R"(","method":{"kind":"lora","target_modules":["q_proj","c_attn",")" + target +
+             R"("]})");
+    std::string text;
+    for (const Issue& issue : reading.issues) {
+      if (issue.field == "method.target_modules.2") text += issue.code + (HasError({issue}) ? "! " : " ");
+    }
+    return text;
+  };
+  for (const char* target : {"model.layers.5.self_attn.q_proj", "5.self_attn.q_proj", "layers.0.", "0", ".*q_proj",
+                             "layers.(1|2).q_proj", "lm_head", "model.embed_tokens", "wte", "embed_out", "wpe"}) {
+    EXPECT_EQ(codes("llama-3.1-8b", target), "not_modelled! ") << target;
+    EXPECT_EQ(codes("gpt2", target), "not_modelled! ") << target;
+  }
+  // PEFT compares the end of a module's path: these are the end of none.
+  for (const char* target : {"mlp.q_proj", "layers.self_attn.q_proj", "elsewhere.q_proj", "q_proj."}) {
+    EXPECT_EQ(codes("llama-3.1-8b", target), "unknown_target_module ") << target;
+  }
+  EXPECT_EQ(codes("llama-3.1-8b", "self_attn.k_proj"), "");
+  EXPECT_EQ(codes("qwen-7b", "attn.c_attn"), "");
+  EXPECT_EQ(codes("internlm2-7b", "attention.wqkv"), "");
+  const RequestReading head = Read(R"("model":"gpt2","method":{"kind":"lora","target_modules":["lm_head"]})");
+  EXPECT_EQ(head.issues.front().message,
+            "An adapter on \"lm_head\" is not modelled yet: only the matrices of the layers are, and modules_to_save.");
+}
+
 TEST_F(Request, SavedModulesGoByManyNames) {
   const auto saved = [](const std::string& names) {
     const Method method =
@@ -129,6 +157,24 @@ TEST_F(Request, QuantizationMayComeFromTheConfig) {
   EXPECT_EQ(taken.workload.quantization.kind, QuantizationKind::kNf4);
   EXPECT_STREQ(Find(taken, "quantization.kind")->reason, "model_config");
   EXPECT_EQ(Read(config + R"(,"quantization":null)").workload.quantization.kind, QuantizationKind::kNone);
+}
+
+TEST_F(Request, PreparingAQuantizedBaseSwitchesCheckpointingOn) {
+  const std::string lora = R"("model":"llama-3.1-8b","method":{"kind":"lora"})";
+  for (const char* prepare : {"", R"(,"prepare_kbit":"peft")", R"(,"prepare_kbit":"trl")"}) {
+    const RequestReading reading = Read(lora + R"(,"quantization":{"kind":"nf4")" + prepare + "}");
+    EXPECT_EQ(reading.workload.checkpointing, Checkpointing::kFull) << prepare;
+    ASSERT_NE(Find(reading, "gradient_checkpointing"), nullptr) << prepare;
+    EXPECT_EQ(Find(reading, "gradient_checkpointing")->value, "\"full\"");
+    EXPECT_STREQ(Find(reading, "gradient_checkpointing")->reason, "prepare_kbit");
+  }
+  const RequestReading as_loaded = Read(lora + R"(,"quantization":{"kind":"nf4","prepare_kbit":"none"})");
+  EXPECT_EQ(as_loaded.workload.checkpointing, Checkpointing::kNone);
+  EXPECT_STREQ(Find(as_loaded, "gradient_checkpointing")->reason, "stack_default");
+  const RequestReading said = Read(lora + R"(,"quantization":{"kind":"nf4"},"gradient_checkpointing":"none")");
+  EXPECT_EQ(said.workload.checkpointing, Checkpointing::kNone);
+  EXPECT_EQ(Find(said, "gradient_checkpointing"), nullptr);
+  EXPECT_EQ(Read(lora).workload.checkpointing, Checkpointing::kNone);
 }
 
 TEST_F(Request, CardsWithoutTheDtypeGetAWarning) {
