@@ -38,9 +38,9 @@ void CheckSourced(const ObjectReader& version, const RowSources& sources) {
 }
 
 void ReadHabits(const ObjectReader& version, Habits& habits) {
-  static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",        "loss_shifts_logits",
-                                   "autocast_upcasts_outputs", "loss_shifts_logits",   "sdpa_repeats_kv",
-                                   "fsdp_upcasts_trainable",   "fsdp1_keeps_gradients"};
+  static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",   "loss_shifts_logits",
+                                   "autocast_upcasts_outputs", "sdpa_repeats_kv", "fsdp_upcasts_trainable",
+                                   "fsdp1_keeps_gradients"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
   const ObjectReader switches(version, "switches");
   switches.RefuseUnknown(kKnown);
@@ -86,7 +86,7 @@ void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& ca
   }
   version.since = ReadText(row, "since", 7);
   if (!version.since.empty() && !IsMonth(version.since)) {
-    row.Fault("malformed", "since", "must be a month as \"2026-01\"", {{"value", version.since}});
+    row.Fault("malformed", "since", "must be a month such as 2025-06", {{"value", version.since}});
   }
   if (!stack.versions.empty() && stack.versions.back().since >= version.since) {
     row.Fault("not_sorted", "", "must be later than the version before it", {{"value", version.since}});

@@ -81,7 +81,7 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "precision.weights", words::modelled::kPrecision);
   WriteWords(writer, "precision.compute", words::modelled::kPrecision);
   WriteWords(writer, "optimizer", words::modelled::kOptimizer);
-  WriteWords(writer, "fused_kernels", words::modelled::kFusedKernels);
+  WriteWords(writer, "fused_kernels", words::kFusedKernels);
   WriteWords(writer, "batch.packing", words::kPacking);
   WriteWords(writer, "gradient_checkpointing", words::modelled::kCheckpointing);
   WriteWords(writer, "attention", words::modelled::kAttention);

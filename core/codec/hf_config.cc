@@ -19,7 +19,7 @@ constexpr std::int64_t kLayerLimit = 1000;
 constexpr std::int64_t kVocabLimit = 10000000;
 constexpr std::int64_t kContextLimit = 100000000;
 
-// MODEL-NOTES: alternative names, the commonest first.
+// Alternative names, the commonest first.
 constexpr std::string_view kHidden[] = {"hidden_size", "n_embd", "n_embed", "d_model", "dim"};
 constexpr std::string_view kLayers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
 constexpr std::string_view kHeads[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
@@ -114,8 +114,9 @@ void ConfigReader::ReadHeads(Sizes& sizes) {
   sizes.kv_heads = Optional(kKvHeads, kSizeLimit);
   if (family_.layout == QkvLayout::kFused && family_.biases != BiasRule::kAttentionByBias) sizes.kv_heads = sizes.heads;
   if (sizes.kv_heads == 0 && config_.Find(NameOf(kKvHeads)) == nullptr) {
-    sizes.kv_heads = sizes.heads;
-    Assume(kKvHeads[0], std::to_string(sizes.heads));
+    const bool by_class = family_.kv_heads_by_default != 0 && !config_.IsNull(kKvHeads[0]);
+    sizes.kv_heads = by_class ? family_.kv_heads_by_default : sizes.heads;
+    Assume(kKvHeads[0], std::to_string(sizes.kv_heads));
   }
   sizes.head_dim = Optional(kHeadDim, kSizeLimit);
   if (sizes.head_dim != 0 || sizes.heads == 0 || config_.Find(NameOf(kHeadDim)) != nullptr) return;

@@ -7,12 +7,13 @@ namespace {
 
 constexpr std::array<Family, 9> kFamilies = {{
     {.model_type = "llama", .biases = BiasRule::kByKey},
-    {.model_type = "mistral", .window = WindowRule::kAllLayers},
-    {.model_type = "qwen2", .biases = BiasRule::kQkv, .window = WindowRule::kUpperLayers},
+    {.model_type = "mistral", .window = WindowRule::kAllLayers, .kv_heads_by_default = 8},
+    {.model_type = "qwen2", .biases = BiasRule::kQkv, .window = WindowRule::kUpperLayers, .kv_heads_by_default = 32},
     {.model_type = "qwen3",
      .head_norm = true,
      .biases = BiasRule::kByKey,
      .window = WindowRule::kUpperLayers,
+     .kv_heads_by_default = 32,
      .head_dim_by_default = 128},
     // Qwen 1: w2 is the gate (mlp returns c_proj(w1(x) * silu(w2(x)))), intermediate_size counts both.
     {.model_type = "qwen",
@@ -74,6 +75,7 @@ constexpr std::array<Family, 9> kFamilies = {{
      .biases = BiasRule::kByKey,
      .window = WindowRule::kAlternating,
      .tied_by_default = true,
+     .kv_heads_by_default = 4,
      .head_dim_by_default = 256,
      .activation_key = "hidden_activation",
      .activation_by_default = "gelu_pytorch_tanh",

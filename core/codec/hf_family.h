@@ -50,6 +50,7 @@ struct Family {
   BiasRule biases = BiasRule::kNone;
   WindowRule window = WindowRule::kNone;
   bool tied_by_default = false;
+  std::int64_t kv_heads_by_default = 0;  ///< where the config has no key for it; 0, or a null: as many as heads
   std::int64_t head_dim_by_default = 0;  ///< 0: hidden size / heads
   std::int64_t widths_in_ffn = 1;        ///< intermediate_size / this is the width of each matrix
   std::string_view activation_key = "hidden_act";

@@ -24,6 +24,10 @@ std::string ShownValue(const JsonValue& value) {
   }
 }
 
+bool LooksLikeAnother(std::string_view text) {
+  return text == "true" || text == "false" || text == "null" || text.find_first_not_of("0123456789+-.eE") == text.npos;
+}
+
 }  // namespace
 
 std::string_view JsonKindName(JsonKind kind) {
@@ -191,6 +195,10 @@ void ObjectReader::RefuseUnknown(std::span<const std::string_view> known) const 
   if (object_ == nullptr) return;
   for (const JsonMember& member : object_->members) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
+    if (member.key.empty()) {
+      Fault("unknown_field", "", "has a field with an empty name", {{"value", "\"\""}});
+      continue;
+    }
     const std::string name = Shortened(member.key);
     const std::string_view nearest = Nearest(member.key, known);
     const std::string hint = nearest.empty() ? std::string() : Join({"; did you mean \"", nearest, "\"?"});
@@ -228,7 +236,9 @@ void ObjectReader::Fault(const char* code, std::string_view key, std::string_vie
 void ObjectReader::WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const {
   const std::string_view found = JsonKindName(value.kind);
   const bool scalar = value.kind != JsonKind::kNull && value.kind < JsonKind::kList;
-  const std::string shown = scalar ? ShownValue(value) : std::string();
+  std::string shown = scalar ? ShownValue(value) : std::string();
+  // A text that reads like another value keeps its quotes, so that it is seen to be a text.
+  if (value.kind == JsonKind::kText && LooksLikeAnother(shown)) shown = Join({"\"", shown, "\""});
   Fault("wrong_type", key, Join({"must be ", expected, ", not ", found}),
         {{"expected", expected}, {"found", found}, {"value", scalar ? shown : std::string_view()}});
 }

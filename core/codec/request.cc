@@ -1,6 +1,8 @@
 #include "core/codec/request.h"
 
+#include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "core/codec/hf_config.h"
@@ -12,12 +14,31 @@
 namespace tunefit {
 namespace {
 
-/// The catalog's name that is nearest to what was written, for the message; empty when none is near.
+/// The catalog's name that was meant, for the message: one that begins with what was written, else one that is near,
+/// else one that holds it. Of several the shortest, and of those the last ("h100": "h100-sxm"). Empty when there is
+/// none.
+std::string_view MeantName(std::string_view written, std::span<const std::string_view> known) {
+  std::string name = LowerCase(written);
+  std::replace(name.begin(), name.end(), ' ', '-');
+  if (name.size() < 2) return {};
+  std::string_view begins;
+  std::string_view holds;
+  for (const std::string_view candidate : known) {
+    const std::size_t place = candidate.find(name);
+    if (place == candidate.npos) continue;
+    std::string_view& best = place == 0 ? begins : holds;
+    if (best.empty() || candidate.size() <= best.size()) best = candidate;
+  }
+  if (!begins.empty()) return begins;
+  const std::string_view near = Nearest(name, known);
+  return near.empty() && name.size() > 2 ? holds : near;
+}
+
 std::string_view NearestModel(const Catalog& catalog, std::string_view name) {
   std::vector<std::string_view> known;
   known.reserve(catalog.model_names.size());
   for (const auto& entry : catalog.model_names) known.push_back(entry.first);
-  return Nearest(LowerCase(name), known);
+  return MeantName(name, known);
 }
 
 void UnknownName(RequestReading& reading, std::string_view code, std::string_view field, std::string_view kind,
@@ -47,26 +68,7 @@ void FindHardware(RequestReading& reading, const Catalog& catalog) {
   if (reading.gpu != nullptr) return;
   std::vector<std::string_view> known;
   for (const CatalogGpu& row : catalog.gpus) known.push_back(row.gpu.id);
-  UnknownName(reading, "unknown_gpu", "hardware.gpu", "GPU with the id", *id, Nearest(LowerCase(*id), known));
-}
-
-/// The card has no matrix units for the dtype: it runs, slowly or by emulation.
-void CheckDtypes(RequestReading& reading) {
-  if (reading.gpu == nullptr) return;
-  const Precision& precision = reading.workload.precision;
-  const auto check = [&](const char* field, Dtype dtype) {
-    for (const Dtype supported : reading.gpu->dtypes) {
-      if (supported == dtype) return false;
-    }
-    AddIssue(
-        reading.issues, "dtype_unsupported", field,
-        Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose fp16 or another card."}),
-        {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}, Severity::kWarning);
-    return true;
-  };
-  if (!check("precision.compute", precision.compute) && !precision.autocast) {
-    check("precision.weights", precision.weights);
-  }
+  UnknownName(reading, "unknown_gpu", "hardware.gpu", "GPU with the id", *id, MeantName(*id, known));
 }
 
 void ReadTree(RequestReading& reading, std::string_view text) {
@@ -118,7 +120,7 @@ RequestReading ReadRequest(std::string_view text, const Catalog& catalog) {
   if (!has_model) return reading;
   FillWorkload(reading);
   if (HasError(reading.issues)) return reading;
-  CheckDtypes(reading);
+  RemarkOn(reading, config);
   Issues faults = Validate(reading.workload);
   std::move(faults.begin(), faults.end(), std::back_inserter(reading.issues));
   return reading;

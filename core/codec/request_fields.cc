@@ -1,5 +1,6 @@
 #include "core/codec/request_fields.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -168,13 +169,22 @@ ParallelFields ReadParallel(const ObjectReader& request) {
   return fields;
 }
 
+/// A name as it was pasted, without the white space around it.
+Field<Word> ReadName(const ObjectReader& object, std::string_view key) {
+  Field<Word> name = object.Text(key);
+  if (!name) return name;
+  const std::size_t first = std::min(name->find_first_not_of(" \t\r\n"), name->size());
+  const std::size_t last = name->find_last_not_of(" \t\r\n");
+  return name->substr(first, last == name->npos ? 0 : last + 1 - first);
+}
+
 void ReadModel(const ObjectReader& request, RequestFields& fields) {
   static constexpr Known kKnown = {"config", "name", "parameters"};
   request.Require("model");
   const JsonValue* value = request.Find("model");
   if (value == nullptr) return;
   if (value->kind == JsonKind::kText) {
-    fields.model = request.Text("model");
+    fields.model = ReadName(request, "model");
     return;
   }
   if (value->kind != JsonKind::kObject) {
@@ -194,7 +204,7 @@ void ReadHardware(const ObjectReader& request, RequestFields& fields) {
   const ObjectReader hardware(request, "hardware");
   hardware.RefuseUnknown(kKnown);
   hardware.Require("gpu");
-  fields.gpu = hardware.Text("gpu");
+  fields.gpu = ReadName(hardware, "gpu");
   fields.server = hardware.Text("server");
   fields.interconnect = hardware.Text("interconnect");
 }
@@ -216,7 +226,7 @@ void ReadStack(const ObjectReader& request, RequestFields& fields) {
   fields.stack_version = request.Text("stack_version");
   if (!fields.stack_version || IsMonth(*fields.stack_version)) return;
   const std::string shown = Shortened(*fields.stack_version);
-  request.Fault("malformed", "stack_version", Join({"must be a month as \"2026-01\", not \"", shown, "\""}),
+  request.Fault("malformed", "stack_version", Join({"must be a month such as 2025-06, not \"", shown, "\""}),
                 {{"value", shown}});
   fields.stack_version.reset();
 }

@@ -39,6 +39,10 @@ std::vector<LinearModule> LinearModules(const Architecture& architecture);
 /// the path is left out, so a target that names it chooses nothing.
 bool Selects(std::string_view target, const LinearModule& module);
 
+/// Warnings and notes about a request that is computed: what the card or the library will not do, what contradicts the
+/// pasted config, what changes nothing. And the one combination of attention and dtype that the library refuses.
+void RemarkOn(RequestReading& reading, const HfConfig& config);
+
 /// The completed request as the core's types. Resolves LoRA's target names to the model's modules.
 void FillWorkload(RequestReading& reading);
 

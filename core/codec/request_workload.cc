@@ -239,11 +239,6 @@ void FillWorkload(RequestReading& reading) {
   workload.attention = ReadAttention(*request.attention);
   workload.loss = ReadLoss(*request.loss);
   workload.fused = ReadFusedKernels(*request.fused_kernels);
-  for (const Word kernel : *request.fused_kernels) {
-    workload.fused.rms_norm = workload.fused.rms_norm || kernel == "rms_norm";
-    workload.fused.rope = workload.fused.rope || kernel == "rope";
-    workload.fused.swiglu = workload.fused.swiglu || kernel == "swiglu";
-  }
   workload.habits = reading.stack->habits;
   reading.full_detail = request.detail.value_or("full") == "full";
   for (const Word part : request.include.value_or(std::vector<Word>())) {

@@ -19,11 +19,12 @@ class Config : public testing::Test {
     const ObjectReader reader(tree_, "model.config", NullRule::kAbsent, issues_);
     return ReadHfConfig(reader);
   }
-  /// A small model of that type with more keys.
+  /// A small model of that type with more keys; with as many key/value heads as heads unless they say.
   HfConfig Small(const std::string& type, const std::string& more = "") {
+    const bool says = more.find("num_key_value_heads") != more.npos;
     return Read(R"({"model_type":")" + type +
                 R"(","hidden_size":64,"intermediate_size":96,"num_hidden_layers":4,"num_attention_heads":4,)" +
-                R"("vocab_size":100)" + more + "}");
+                R"("vocab_size":100)" + (says ? "" : R"(,"num_key_value_heads":null)") + more + "}");
   }
   const Block& OnlyBlock(const HfConfig& config) {
     EXPECT_TRUE(issues_.empty()) << issues_[0].message;
@@ -52,6 +53,31 @@ TEST_F(Config, EveryFixtureReadsToItsCountOrIsNotModelled) {
       EXPECT_EQ(issues_[0].field, "model.config.model_type") << file;
     }
   }
+}
+
+TEST_F(Config, KeyValueHeadsAreTheClassesWhereTheConfigHasNone) {
+  const auto read = [&](const std::string& type, const std::string& more) {
+    const HfConfig config =
+        Read(R"({"model_type":")" + type + R"(","hidden_size":128,"intermediate_size":96,"num_hidden_layers":1,)" +
+             R"("num_attention_heads":64,"vocab_size":100)" + more + "}");
+    const std::int64_t heads = OnlyBlock(config).attention.kv_heads;
+    bool said = false;
+    for (const Assumption& assumption : config.assumptions) {
+      said = said || (assumption.field == "model.config.num_key_value_heads" &&
+                      assumption.value == std::to_string(heads) && assumption.reason == std::string("class_default"));
+    }
+    EXPECT_TRUE(said) << type << more;
+    return heads;
+  };
+  EXPECT_EQ(read("mistral", ""), 8);
+  EXPECT_EQ(read("qwen2", R"(,"max_window_layers":1)"), 32);
+  EXPECT_EQ(read("qwen3", R"(,"max_window_layers":1)"), 32);
+  EXPECT_EQ(read("llama", ""), 64);
+  EXPECT_EQ(read("mistral", R"(,"num_key_value_heads":null)"), 64);
+  const HfConfig gemma = Read(
+      R"({"model_type":"gemma2","hidden_size":128,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":8,)"
+      R"("vocab_size":100})");
+  EXPECT_EQ(gemma.architecture.runs[0].period[0].attention.kv_heads, 4);
 }
 
 TEST_F(Config, BiasesFollowTheTypeAndItsKeys) {

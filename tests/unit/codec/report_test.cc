@@ -155,6 +155,28 @@ TEST_F(Report, FitIsThereWithHardwareAndLimitsWhenAskedFor) {
   EXPECT_LE(fit["longest_sequence_tokens"].get<int>(), 1024);  // GPT-2's positions
 }
 
+TEST_F(Report, LimitsCanBeAskedFor) {
+  for (const std::string& request :
+       {std::string(R"({"version":1,"model":"gpt2","batch":{"per_device":1,"sequence_length":1},)"),
+        std::string(R"({"version":1,"model":"llama-3.2-1b","method":{"kind":"lora"},"loss":"fused_linear_ce",)"
+                    R"("gradient_checkpointing":"full","batch":{"per_device":1,"sequence_length":16},)"),
+        std::string(R"({"version":1,"model":{"config":{"model_type":"llama","hidden_size":8,"intermediate_size":8,)"
+                    R"("num_hidden_layers":1,"num_attention_heads":1,"vocab_size":8}},)"
+                    R"("batch":{"per_device":1,"sequence_length":1},)")}) {
+    Json asked = Json::parse(request + R"("hardware":{"gpu":"b300"},"include":["limits"]})", nullptr, false);
+    const Json fit = Ask(asked.dump())["fit"];
+    for (const auto& [field, limit] : {std::pair("per_device", fit["largest_batch"]),
+                                       std::pair("sequence_length", fit["longest_sequence_tokens"])}) {
+      Json most = asked;
+      most["batch"][field] = limit;
+      const Json report = Ask(most.dump());
+      EXPECT_EQ(report["status"], "ok") << field << limit << report["issues"];
+      EXPECT_EQ(report["issues"], Json::array()) << field << limit;
+      EXPECT_EQ(report["fit"]["verdict"], "fits") << field << limit;
+    }
+  }
+}
+
 TEST_F(Report, EverySourceNamedIsListed) {
   const Json report = Ask(R"({"version":1,"model":"llama-3.1-8b","hardware":{"gpu":"h100-sxm"}})");
   std::set<std::string> named;

@@ -159,6 +159,22 @@ TEST_F(Request, QuantizationMayComeFromTheConfig) {
   EXPECT_EQ(Read(config + R"(,"quantization":null)").workload.quantization.kind, QuantizationKind::kNone);
 }
 
+TEST_F(Request, AnotherQuantizationThanTheConfigsIsAWarning) {
+  const auto codes = [](const std::string& stored, const std::string& asked) {
+    return Codes(
+        Read(R"("model":{"config":{"model_type":"llama","hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,)"
+             R"("num_attention_heads":4,"vocab_size":100,"quantization_config":)" +
+             stored + R"(}},"method":{"kind":"lora"},"quantization":)" + asked));
+  };
+  const std::string nf4 = R"({"load_in_4bit":true,"bnb_4bit_quant_type":"nf4"})";
+  EXPECT_EQ(codes(nf4, R"({"kind":"nf4","double_quant":true})"), "");
+  EXPECT_EQ(codes(nf4, R"({"kind":"int8"})"), "quantization_differs@quantization.kind ");
+  EXPECT_EQ(codes(nf4, "null"), "quantization_differs@quantization ");
+  EXPECT_EQ(codes(R"({"quant_method":"gptq","bits":4})", R"({"kind":"nf4"})"),
+            "quantization_differs@quantization.kind ");
+  EXPECT_EQ(codes(R"({"quant_method":"gptq","bits":4})", "null"), "quantization_differs@quantization ");
+}
+
 TEST_F(Request, PreparingAQuantizedBaseSwitchesCheckpointingOn) {
   const std::string lora = R"("model":"llama-3.1-8b","method":{"kind":"lora"})";
   for (const char* prepare : {"", R"(,"prepare_kbit":"peft")", R"(,"prepare_kbit":"trl")"}) {
@@ -182,6 +198,104 @@ TEST_F(Request, CardsWithoutTheDtypeGetAWarning) {
   EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"t4"},"precision":{"weights":"fp32","compute":"fp16"})")),
             "");
   EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"rtx-4090"})")), "");
+}
+
+TEST_F(Request, AttentionThatTheCardOrTheLibraryRefuses) {
+  const auto codes = [](const std::string& version, const std::string& gpu, const std::string& precision) {
+    return Codes(Read(R"("model":"gpt2","attention":"flash_attention_)" + version + R"(","hardware":{"gpu":")" + gpu +
+                      R"("},"precision":)" + precision));
+  };
+  const std::string half = R"({"weights":"fp32","compute":"fp16","autocast":true})";
+  EXPECT_EQ(codes("2", "t4", half), "attention_unsupported@attention ");
+  EXPECT_EQ(codes("2", "v100-sxm2-16gb", half), "attention_unsupported@attention ");
+  EXPECT_EQ(codes("3", "rtx-4090", half), "attention_unsupported@attention ");
+  EXPECT_EQ(codes("3", "b200", half), "attention_unsupported@attention ");
+  EXPECT_EQ(codes("3", "mi300x", half), "attention_unsupported@attention ");
+  for (const char* gpu : {"a100-sxm4-80gb", "rtx-4090", "h100-sxm", "b200", "mi300x"}) {
+    EXPECT_EQ(codes("2", gpu, half), "") << gpu;
+  }
+  EXPECT_EQ(codes("3", "h100-sxm", half), "");
+  const std::string full = R"({"weights":"fp32","compute":"fp32","autocast":false})";
+  EXPECT_EQ(codes("2", "h100-sxm", full), "attention_needs_half@attention ");
+  EXPECT_TRUE(HasError(Read(R"("model":"gpt2","attention":"flash_attention_2","precision":)" + full).issues));
+  EXPECT_EQ(codes("2", "h100-sxm", R"({"weights":"bf16","compute":"fp32","autocast":false})"), "");
+}
+
+TEST_F(Request, Fp16UnderFp16AutocastDoesNotTrain) {
+  const std::string fp16 = R"("model":"gpt2","precision":{"weights":"fp16","compute":"fp16","autocast":true})";
+  EXPECT_EQ(Codes(Read(fp16)), "fp16_gradients@precision.weights ");
+  EXPECT_EQ(Codes(Read(fp16 + R"(,"method":{"kind":"lora"})")), "");
+  EXPECT_EQ(Codes(Read(fp16 + R"(,"method":{"kind":"lora","adapter_dtype":"fp16"})")),
+            "fp16_gradients@method.adapter_dtype ");
+  EXPECT_EQ(Codes(Read(R"("model":"gpt2","precision":{"weights":"fp16","compute":"fp16","autocast":false})")), "");
+  EXPECT_EQ(Codes(Read(R"("model":"gpt2","precision":{"weights":"fp32","compute":"fp16","autocast":true})")), "");
+}
+
+TEST_F(Request, FusedKernelsAreReadOnce) {
+  const FusedKernels all =
+      Read(R"("model":"llama-3.1-8b","method":{"kind":"lora"},"fused_kernels":["rms_norm","rope","swiglu","lora"])")
+          .workload.fused;
+  EXPECT_TRUE(all.rms_norm && all.rope && all.swiglu && all.lora);
+  const FusedKernels one = Read(R"("model":"llama-3.1-8b","fused_kernels":["rope"])").workload.fused;
+  EXPECT_TRUE(one.rope && !one.rms_norm && !one.swiglu && !one.lora);
+}
+
+TEST_F(Request, WhatChangesNothingIsANote) {
+  const auto codes = [](const std::string& members) {
+    const RequestReading reading = Read(R"("model":"llama-3.1-8b",)" + members);
+    EXPECT_FALSE(HasError(reading.issues));
+    for (const Issue& issue : reading.issues) EXPECT_EQ(issue.severity, Severity::kNote);
+    return Codes(reading);
+  };
+  const std::string lora = R"("fused_kernels":["lora"],"method":)";
+  EXPECT_EQ(codes(lora + R"({"kind":"lora"})"), "");
+  EXPECT_EQ(codes(lora + R"({"kind":"lora","dropout":0.1})"), "no_effect@fused_kernels ");
+  EXPECT_EQ(codes(lora + R"({"kind":"full"})"), "no_effect@fused_kernels ");
+  const std::string int8 = R"("method":{"kind":"lora"},"quantization":{"kind":"int8")";
+  EXPECT_EQ(codes(int8 + R"(,"bits":8,"double_quant":false})"), "");
+  EXPECT_EQ(codes(int8 + R"(,"double_quant":true,"group_size":64})"),
+            "no_effect@quantization.double_quant no_effect@quantization.group_size ");
+  EXPECT_EQ(
+      codes(R"("hardware":{"gpu":"b200","server":"one","interconnect":"two"},"dataset":{},"pricing":{},"rollout":{})"),
+      "not_modelled@rollout not_modelled@hardware.server not_modelled@hardware.interconnect not_modelled@dataset "
+      "not_modelled@pricing ");
+}
+
+TEST_F(Request, NamesMayHaveSpaceAroundThem) {
+  const RequestReading reading = Read(R"("model":" gpt2\n","hardware":{"gpu":"\t H100-SXM "})");
+  EXPECT_EQ(Codes(reading), "");
+  EXPECT_EQ(reading.completed.model, "gpt2");
+  EXPECT_EQ(reading.completed.gpu, "H100-SXM");
+  EXPECT_EQ(Codes(Read(R"("model":"  ")")), "unknown_model@model ");
+}
+
+TEST_F(Request, SuggestsWhatBeginsWithWhatWasWritten) {
+  const auto nearest = [](const std::string& members) {
+    for (const auto& [name, value] : Read(members).issues.front().values) {
+      if (name == "nearest") return value;
+    }
+    return std::string();
+  };
+  const auto gpu = [&](const std::string& name) {
+    return nearest(R"("model":"gpt2","hardware":{"gpu":")" + name + R"("})");
+  };
+  EXPECT_EQ(gpu("H100"), "h100-sxm");
+  EXPECT_EQ(gpu("h100 sxm"), "h100-sxm");
+  EXPECT_EQ(gpu("A100"), "a100-sxm4-80gb");
+  EXPECT_EQ(gpu("4090"), "rtx-4090");
+  EXPECT_EQ(gpu("rtx-4080-supr"), "rtx-4080-super");
+  EXPECT_EQ(gpu("abacus"), "");
+  EXPECT_EQ(gpu("x"), "");
+  EXPECT_EQ(nearest(R"("model":"llama-3.1")"), "llama-3.1-8b");
+}
+
+TEST_F(Request, MessagesNameTheForm) {
+  EXPECT_EQ(Read(R"("model":"gpt2","stack_version":"June")").issues.front().message,
+            "stack_version must be a month such as 2025-06, not \"June\".");
+  EXPECT_EQ(Read(R"("model":"gpt2","":1)").issues.front().message, "The text has a field with an empty name.");
+  EXPECT_EQ(Read(R"("model":"gpt2","batch":{"":1})").issues.front().message, "batch has a field with an empty name.");
+  const RequestReading text = ReadRequest(R"({"version":"1","model":"gpt2"})", *catalog_);
+  EXPECT_EQ(text.issues.front().values.back(), std::pair(std::string("value"), std::string("\"1\"")));
 }
 
 TEST_F(Request, LongerThanTheContextIsAWarningWithRotaryPositions) {

@@ -1,0 +1,137 @@
+#include <string>
+
+#include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+/// The card has no matrix units for the dtype: it runs, slowly or by emulation.
+void CheckDtypes(RequestReading& reading) {
+  if (reading.gpu == nullptr) return;
+  const Precision& precision = reading.workload.precision;
+  const auto check = [&](const char* field, Dtype dtype) {
+    for (const Dtype supported : reading.gpu->dtypes) {
+      if (supported == dtype) return false;
+    }
+    AddIssue(
+        reading.issues, "dtype_unsupported", field,
+        Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose fp16 or another card."}),
+        {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}, Severity::kWarning);
+    return true;
+  };
+  if (!check("precision.compute", precision.compute) && !precision.autocast) {
+    check("precision.weights", precision.weights);
+  }
+}
+
+bool IsFlash(Word attention) { return attention == "flash_attention_2" || attention == "flash_attention_3"; }
+
+/// flash-attn's kernels need Ampere, those of its third version Hopper; on AMD there are only the former.
+void CheckAttentionOnCard(RequestReading& reading) {
+  const Word attention = *reading.completed.attention;
+  if (reading.gpu == nullptr || !IsFlash(attention)) return;
+  const Gpu& gpu = *reading.gpu;
+  const bool nvidia = gpu.vendor == "NVIDIA";
+  const std::string major = gpu.compute_capability.substr(0, gpu.compute_capability.find('.'));
+  const bool too_old = nvidia && major.size() == 1 && major < "8";
+  if (attention == "flash_attention_2" ? !too_old : nvidia && major == "9") return;
+  const std::string_view needs = attention == "flash_attention_2" ? "8.0 or newer" : "9.0, Hopper";
+  AddIssue(reading.issues, "attention_unsupported", "attention",
+           Join({attention, " does not run on the ", gpu.name, ": it needs compute capability ", needs, "."}),
+           {{"value", attention}, {"gpu", gpu.name}}, Severity::kWarning);
+}
+
+/// flash-attn takes fp16 and bf16 only; queries come in the dtype of the weights or of autocast.
+void CheckAttentionDtype(RequestReading& reading) {
+  const Word attention = *reading.completed.attention;
+  const Precision& precision = reading.workload.precision;
+  const bool cast = precision.autocast && precision.compute != Dtype::kFp32;
+  const bool quantized = reading.workload.quantization.kind != QuantizationKind::kNone;
+  if (!IsFlash(attention) || cast || quantized || precision.weights != Dtype::kFp32) return;
+  AddIssue(reading.issues, "attention_needs_half", "attention",
+           Join({attention, " computes in fp16 or bf16 only, and here everything is fp32."}), {{"value", attention}});
+}
+
+/// torch's GradScaler, which comes with fp16 autocast, refuses gradients in fp16.
+void CheckScaler(RequestReading& reading) {
+  const Workload& workload = reading.workload;
+  const bool full = workload.method.kind == MethodKind::kFull;
+  const Dtype trained = full ? workload.precision.weights : workload.method.adapter_dtype;
+  const bool scaled = workload.precision.autocast && workload.precision.compute == Dtype::kFp16;
+  if (!scaled || trained != Dtype::kFp16) return;
+  AddIssue(reading.issues, "fp16_gradients", full ? "precision.weights" : "method.adapter_dtype",
+           "Parameters in fp16 do not train under fp16 autocast: GradScaler refuses to unscale fp16 gradients.", {},
+           Severity::kWarning);
+}
+
+void NoEffect(RequestReading& reading, const char* field, std::string_view value, std::string_view why) {
+  AddIssue(reading.issues, "no_effect", field, Join({field, " \"", value, "\" changes nothing here: ", why, "."}),
+           {{"value", value}}, Severity::kNote);
+}
+
+/// Asked of what was written, as the completed request repeats it.
+void NoteWithoutEffect(RequestReading& reading) {
+  const RequestFields& request = reading.completed;
+  if (reading.workload.fused.lora) {
+    if (reading.workload.method.kind == MethodKind::kFull) {
+      NoEffect(reading, "fused_kernels", "lora", "there is no adapter");
+    } else if (reading.workload.method.dropout > 0) {
+      NoEffect(reading, "fused_kernels", "lora", "the fused kernel knows no dropout");
+    }
+  }
+  const QuantizationFields& quantization = request.quantization;
+  if (quantization.kind != Word("int8")) return;
+  if (quantization.double_quant.value_or(false)) {
+    NoEffect(reading, "quantization.double_quant", "true", "int8 has one scale a row");
+  }
+  if (quantization.group_size) {
+    NoEffect(reading, "quantization.group_size", std::to_string(*quantization.group_size), "int8 has one scale a row");
+  }
+}
+
+/// Fields of the contract whose part of the report does not exist yet.
+void NoteUnused(RequestReading& reading) {
+  const RequestFields& request = reading.completed;
+  const auto note = [&](const char* field, bool present) {
+    if (!present) return;
+    AddIssue(reading.issues, "not_modelled", field, Join({field, " is not used yet."}), {}, Severity::kNote);
+  };
+  note("rollout", request.rollout != nullptr);
+  note("hardware.server", request.server.has_value());
+  note("hardware.interconnect", request.interconnect.has_value());
+  note("dataset", request.dataset != nullptr);
+  note("pricing", request.pricing != nullptr);
+}
+
+Word KindName(const Quantization& quantization) {
+  if (quantization.kind == QuantizationKind::kInt8) return "int8";
+  return quantization.kind == QuantizationKind::kNf4 ? "nf4" : "fp4";
+}
+
+/// The checkpoint is stored in another method than the request names.
+void CompareQuantization(RequestReading& reading, const HfConfig& config) {
+  if (reading.tree.Find("quantization") == nullptr) return;
+  const std::string_view stored = config.quantization ? KindName(*config.quantization) : config.other_quantization;
+  const Word asked = reading.completed.quantization.kind.value_or("none");
+  if (stored.empty() || stored == asked) return;
+  AddIssue(
+      reading.issues, "quantization_differs", asked == "none" ? "quantization" : "quantization.kind",
+      Join({"The pasted config is quantized with ", stored, ", the request says ", asked, "; the request is taken."}),
+      {{"value", asked}, {"config", stored}}, Severity::kWarning);
+}
+
+}  // namespace
+
+void RemarkOn(RequestReading& reading, const HfConfig& config) {
+  CompareQuantization(reading, config);
+  CheckDtypes(reading);
+  CheckAttentionOnCard(reading);
+  CheckAttentionDtype(reading);
+  CheckScaler(reading);
+  NoteWithoutEffect(reading);
+  NoteUnused(reading);
+}
+
+}  // namespace tunefit
