@@ -49,6 +49,18 @@ for (const node of nodes) {
   });
 }
 
+for (const file of ["README.md", "wasm/npm/README.md"]) {
+  test(`the example of ${file} fits`, () => {
+    const readme = readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), "utf8");
+    const [, example] = /```js\n([\s\S]*?)```/.exec(readme);
+    const name = file.replaceAll("/", "-").replace(".md", ".mjs");
+    writeFileSync(path.join(folder, name), `${example}\nconsole.log(report.status, report.fit.verdict, report.issues.length);\n`);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [name], { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout.trim().split("\n").at(-1), "ok fits 0");
+  });
+}
+
 test("holds what its package.json names, and nothing to install", () => {
   const manifest = JSON.parse(readFileSync(path.join(dist, "package.json"), "utf8"));
   for (const file of [...manifest.files, manifest.types, manifest.exports["."].default, "LICENSE", "README.md"]) {
