@@ -16,7 +16,14 @@ const tables = ["gpus", "models", "stacks", "sources", "formulas"];
 const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false });
 for (const name of filesIn("catalog/schema")) ajv.addSchema(json(`catalog/schema/${name}`));
 const fits = ajv.getSchema("catalog.schema.json");
-const catalog = Object.fromEntries(["meta", ...tables].map((name) => [name, json(`catalog/${name}.json`)]));
+const catalog = Object.fromEntries(["meta", ...tables, "overheads"].map((name) => [name, json(`catalog/${name}.json`)]));
+
+/** A small catalog is about its rows: what it leaves out of constants and formulas is ours, with a source of its own. */
+function completed(small) {
+  const source = small.sources?.[0]?.id ?? "table";
+  const formulas = catalog.formulas.map((formula) => ({ ...formula, sources: [source] }));
+  return { formulas, overheads: catalog.overheads, ...small };
+}
 
 /** The code by which the core names what a schema refuses. */
 const schemaCode = {
@@ -45,6 +52,20 @@ function refusals(candidate) {
 
 test("the catalog fits its schemas", () => {
   assert.ok(fits(catalog), ajv.errorsText(fits.errors, { separator: "\n" }));
+});
+
+test("the catalog is what the core needs: nothing may be left out", () => {
+  for (const name of Object.keys(catalog)) {
+    const { [name]: left, ...rest } = catalog;
+    assert.ok(left && !fits(rest), name);
+  }
+  const files = filesIn("catalog").filter((name) => name.endsWith(".json")).map((name) => name.replace(".json", ""));
+  assert.deepEqual(Object.keys(catalog).sort(), files);
+});
+
+test("every formula stands in METHOD.md", () => {
+  const method = text("core/METHOD.md");
+  for (const { id } of catalog.formulas) assert.ok(method.includes(id), id);
 });
 
 test("the catalog keeps its laws", () => {
@@ -98,14 +119,14 @@ test("the golden configs and their expectations belong together", () => {
 });
 
 test("a minimal catalog is accepted", () => {
-  assert.deepEqual(refusals(json("tests/catalog/minimal.json")), []);
+  assert.deepEqual(refusals(completed(json("tests/catalog/minimal.json"))), []);
 });
 
 for (const file of filesIn("tests/catalog/broken")) {
   const broken = json(`tests/catalog/broken/${file}`);
   if (broken.expected_code === "parameters_mismatch") continue; // only the core counts
   test(`refused: ${broken.name}`, () => {
-    const found = refusals(broken.catalog);
+    const found = refusals(completed(broken.catalog));
     assert.ok(found.some(({ code, field }) => code === broken.expected_code && field === broken.field),
       `expected ${broken.expected_code} at ${broken.field}, found ${JSON.stringify(found)}`);
   });

@@ -89,7 +89,7 @@ function stackLaws({ stacks }, report) {
 }
 
 function idLaws(catalog, report) {
-  for (const table of ["gpus", "models", "stacks", "sources"]) {
+  for (const table of ["gpus", "models", "stacks", "sources", "formulas"]) {
     const seen = new Set();
     catalog[table].forEach(({ id }, i) => {
       if (seen.has(lower(id))) report("duplicate_id", `${table}[${i}].id`);
@@ -114,7 +114,7 @@ function sourceLaws(catalog, report) {
   catalog.stacks.forEach(({ versions }, i) => {
     versions.forEach((version, v) => visit(version.sources, `stacks[${i}].versions[${v}]`));
   });
-  (catalog.formulas ?? []).forEach(({ sources }, i) => visit({ sources }, `formulas[${i}]`));
+  catalog.formulas.forEach(({ sources }, i) => visit({ sources }, `formulas[${i}]`));
   catalog.sources.forEach(({ id }, i) => {
     if (!used.has(id)) report("unused_source", `sources[${i}].id`);
   });
@@ -122,10 +122,24 @@ function sourceLaws(catalog, report) {
   if (row > 0) report("not_sorted", `sources[${row}]`);
 }
 
+function overheadLaws({ overheads }, report) {
+  const visit = (value, field) => {
+    if (value === null || typeof value !== "object") return;
+    const { low, expected, high } = value;
+    if (low > expected || expected > high) report("implausible", field);
+    for (const [key, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? `${field}[${key}]` : `${field}.${key}`);
+  };
+  visit(overheads, "overheads");
+  for (const [constant, runs] of Object.entries(overheads.runs)) {
+    if (runs.length === 0) report("unsourced", `overheads.${constant}`);
+  }
+  if (!overheads.contexts.some(({ architecture }) => architecture === "")) report("missing_field", "overheads.contexts");
+}
+
 /** All violations of a catalog that already fits its schema. */
 export function violations(catalog) {
   const found = [];
   const report = (code, field) => found.push({ code, field });
-  for (const laws of [idLaws, gpuLaws, modelLaws, stackLaws, sourceLaws]) laws(catalog, report);
+  for (const laws of [idLaws, gpuLaws, modelLaws, stackLaws, sourceLaws, overheadLaws]) laws(catalog, report);
   return found;
 }
