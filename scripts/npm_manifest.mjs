@@ -1,14 +1,16 @@
-// Prints the package.json of the published package. Version and licence are the repository's.
+// Prints the package.json of the published package. Version, licence and, where it is known, the repository are those of
+// the workspace's. npm's provenance statement needs the repository: see .github/workflows/release.yml.
 
 import { readFileSync } from "node:fs";
 
-const { version, license } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const { version, license, repository } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
 const manifest = {
   name: "tunefit",
   version,
   description: "Which GPU a fine-tuning run needs, whether it fits, and what fills its memory",
   license,
+  ...(repository && { repository }),
   type: "module",
   types: "./index.d.ts",
   exports: { ".": { types: "./index.d.ts", default: "./index.mjs" } },

@@ -61,6 +61,21 @@ for (const file of ["README.md", "wasm/npm/README.md"]) {
   });
 }
 
+test("provenance is only claimed for a package that names its repository", () => {
+  const read = (file) => readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), "utf8");
+  const { repository } = JSON.parse(read("package.json"));
+  assert.deepEqual(JSON.parse(readFileSync(path.join(dist, "package.json"), "utf8")).repository, repository);
+  const release = read(".github/workflows/release.yml");
+  assert.equal(release.includes("--provenance"), repository !== undefined);
+  assert.ok(release.indexOf("npm publish") < release.indexOf("gh release create"));
+});
+
+test("a page is only deployed from what CI tested", () => {
+  const pages = readFileSync(fileURLToPath(new URL("../../.github/workflows/pages.yml", import.meta.url)), "utf8");
+  assert.match(pages, /workflow_run\.conclusion == 'success'/);
+  assert.doesNotMatch(pages, /^ {2}(push|workflow_dispatch):/m);
+});
+
 test("holds what its package.json names, and nothing to install", () => {
   const manifest = JSON.parse(readFileSync(path.join(dist, "package.json"), "utf8"));
   for (const file of [...manifest.files, manifest.types, manifest.exports["."].default, "LICENSE", "README.md"]) {
