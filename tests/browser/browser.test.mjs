@@ -17,6 +17,8 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const here = fileURLToPath(new URL("./", import.meta.url));
 const selected = (process.env.TUNEFIT_ENGINES ?? Object.keys(engines).join(",")).split(",");
 
+const host = await readFile(path.join(here, "host.html"), "utf8");
+
 const checks = [];
 for (const file of (await readdir(path.join(here, "checks"))).sort()) {
   checks.push(...(await import(`./checks/${file}`)).default);
@@ -71,6 +73,13 @@ for (const name of selected) {
         port: 18080,
         policy: `${sitePolicy}; report-uri /policy-report`,
         intercept(request, response) {
+          if (request.url === "/guide/") {
+            // Somebody's page that embeds the element. An engine that does not run the probe finds it in the site.
+            const tag = engine.runsProbe ? "" : `<script src="../probe.js"></script>`;
+            const headers = { "content-type": "text/html; charset=utf-8", "content-security-policy": sitePolicy };
+            response.writeHead(200, headers).end(host.replace("<head>", `<head>${tag}`));
+            return true;
+          }
           if (request.url !== "/policy-report") return false;
           let body = "";
           request.on("data", (part) => (body += part)).on("end", () => reports.push(body));

@@ -35,7 +35,7 @@ test("a pasted config goes into the link only when asked for", () => {
 
 test("what cannot be is left out and reported", () => {
   const rows = [
-    ["colour=red", "colour", "unknown"], ["__proto__=1", "__proto__", "unknown"], ["constructor=1", "constructor", "unknown"], ["v=2", "v", "unknown"],
+    ["colour=red", "colour", "unknown"], ["__proto__=1", "__proto__", "unknown"], ["constructor=1", "constructor", "unknown"], ["v=2", "v", "version"],
     ["method=magic", "method", "invalid"], ["method=", "method", "invalid"], ["gpu=abacus", "gpu", "invalid"], ["batch=0", "batch", "invalid"],
     ["batch=1.5", "batch", "invalid"], ["batch=many", "batch", "invalid"], ["length=99999999999", "length", "invalid"],
     ["targets=<script>", "targets", "invalid"], ["config={", "config", "invalid"], ["optimizer=sgd", "optimizer", "invalid"],
@@ -44,13 +44,30 @@ test("what cannot be is left out and reported", () => {
   for (const [part, key, reason] of rows) {
     const { state: found, dropped } = decodeFragment(`v=1&${part}&length=512`, description);
     assert.deepEqual(dropped.filter((left) => left.key === key).map((left) => left.reason), [reason], part);
-    assert.deepEqual(found, state({ length: part.startsWith("length") ? "512" : "512" }), part);
+    assert.deepEqual(found, state({ length: "512" }), part);
   }
+});
+
+test("a key that is there twice counts once, and the second is reported", () => {
+  const { state: found, dropped } = decodeFragment("#v=1&batch=2&batch=3", description);
+  assert.equal(found.batch, "2");
+  assert.deepEqual(dropped, [{ key: "batch", value: "3", reason: "repeated" }]);
+  assert.deepEqual(decodeFragment("v=1&batch=0&batch=3", description).state.batch, "3"); // the first was not taken
+});
+
+test("what is too long never enters a link, nor is it read from one", () => {
+  const long = state({ model: "x".repeat(201), rank: "9".repeat(41), targets: "q,".repeat(300), version: "2025-06".repeat(6) });
+  assert.equal(encodeFragment(long), "");
+  const { state: found, dropped } = decodeFragment(`v=1&model=${"x".repeat(201)}`, description);
+  assert.deepEqual(found, startState());
+  assert.deepEqual(dropped, [{ key: "model", value: `${"x".repeat(79)}…`, reason: "invalid" }]);
+  const config = JSON.stringify({ model_type: "llama", note: "é".repeat(20_000) });
+  assert.equal(encodeFragment(state({ config }), { withConfig: true }), "");
 });
 
 test("an endless link is not read", () => {
   const { dropped } = decodeFragment(`v=1&model=${"x".repeat(100_000)}`, description);
-  assert.equal(dropped[0].reason, "invalid");
+  assert.equal(dropped[0].reason, "long");
 });
 
 test("any text gives a state", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,7 @@ test("no text is left in the other language", () => {
     "Adapter (LoRA)", "Adapters", "Attention", "AdamW (PyTorch, foreach)", "Autocast", "Batch", "Batch per GPU", "Buffers", "Checkpoints", "DoRA", "Dropout", "Eager",
     "Embedding", "Embeddings", "FP4 (4 bits)", "FlashAttention 2", "FlashAttention 3", "GPU", "Gradient checkpointing", "INT8 (8 bits)", "Logits", "Loss", "MLP",
     "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "tokens",
-    "torch.compile", "{bytes} bytes", "{size}, {architecture}", "",
+    "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
   ];
   assert.deepEqual([...same].filter((text) => !known.includes(text)), []);
 });
@@ -83,4 +83,45 @@ test("sentences are filled, and unknown holes stay visible", () => {
   assert.equal(words.t("ask.default", { value: "16" }), "16, the default");
   assert.equal(words.t("ask.default", {}), "{value}, the default");
   assert.equal(words.t("ask.default", { value: "{value} $& $1" }), "{value} $& $1, the default");
+});
+
+test("every text is used: its key stands in the source, or it is of a kind that is put together at run time", () => {
+  const sources = readdirSync(path.join(root, "web/src"), { recursive: true })
+    .filter((name) => name.endsWith(".js") && !name.startsWith("texts"))
+    .map((name) => read(`web/src/${name}`))
+    .join("\n");
+  /** Kinds, and what may stand in the place of the star: everything, where the core names it. */
+  const core = ["choice.*", "path.*", "reason.*", "segment.*", "issue.*", "form.*"];
+  const words = createWords("en");
+  const kinds = [
+    ...core, "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
+    "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
+    "ask.options.*",
+  ];
+  const made = (key) => kinds.some((kind) => new RegExp(`^${kind.replaceAll(".", "\\.").replace("*", "[a-z0-9_.-]+")}$`).test(key));
+  const unused = Object.keys(texts.en).filter((key) => !sources.includes(`"${key}"`) && !made(key));
+  assert.deepEqual(unused, []);
+  // Of the kinds, those whose names the page knows or the core's sources list.
+  const lists = read("core/trace/moment.h") + read("core/codec/catalog_formulas.cc") + read("core/codec/report_model.cc") + sources;
+  const named = (name) => lists.includes(`"${name}"`) || lists.includes(`${name}:`);
+  for (const key of Object.keys(texts.en).filter((key) => /^(term|overhead|moment|recipe|family|figure|share|limits)\./.test(key))) {
+    const [, name] = key.split(".");
+    assert.ok(named(name) || sources.includes(`"${key}"`) || sources.includes(`"${key.replace(/\.(one|other|what)$/, "")}`), `${key} is not used`);
+  }
+  for (const key of ["targets.qv", "recipe.counts", "overhead.library_buffers"]) assert.ok(!words.has(key), key);
+});
+
+test("numbers bring the form of their noun, in both languages", () => {
+  for (const [lang, one, many] of [["en", "1 token", "2,048 tokens"], ["nl", "1 token", "2.048 tokens"]]) {
+    const words = createWords(lang);
+    assert.equal(words.plural("count.tokens", 1), one);
+    assert.equal(words.plural("count.tokens", 2048), many);
+    assert.match(words.plural("limits.batch.unit", 382091, { length: words.plural("count.tokens", 1) }), /^sequen(ces at|ties van) 1 token$/);
+  }
+  assert.equal(createWords("en").plural("count.bytes", 0.516), "0.516 bytes");
+});
+
+test("quotation marks are one kind a language, and Dutch words are one for a thing", () => {
+  for (const [key, text] of Object.entries(texts.nl)) assert.doesNotMatch(text, /[“”"]|eerlijk|gecomprimeerd|Normen|normen|taten/, key);
+  for (const [key, text] of Object.entries(texts.en)) assert.doesNotMatch(text, /‘|"(?!, )|[Ss]afely/, key);
 });

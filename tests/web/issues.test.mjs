@@ -48,3 +48,18 @@ test("a fault of a field that is not shown goes to the method", () => {
 test("an unknown code falls back on the core's sentence", () => {
   assert.equal(told(nl, issue("never_heard_of", "batch.per_device")).text, "The core's own sentence.");
 });
+
+test("a version is told which form it takes", () => {
+  const one = issue("malformed", "stack_version", { value: "last year" });
+  assert.equal(told(en, one).text, "Version of the libraries takes a month such as 2025-06; “last year” is something else.");
+  assert.equal(told(nl, one).text, "Bij Versie van de software hoort een maand, zoals 2025-06; ‘last year’ is iets anders.");
+  assert.match(told(en, issue("too_long", "stack_version", { value: "9", high: "8" })).text, /takes a month such as 2025-06/);
+});
+
+test("what was typed is repeated in part where it is long", () => {
+  const text = told(en, issue("wrong_type", "batch.per_device", { expected: "a whole number" }), { batch: "9x".repeat(200) }).text;
+  assert.ok(text.length < 160 && text.includes("…”"), text);
+  const pasted = issue("unknown_field", `model.config.${"k".repeat(500)}`, { value: "k".repeat(500) });
+  assert.ok(told(en, pasted, { config: "{}" }).text.length < 160);
+  assert.equal(told(en, issue("unknown_model", "model", { value: "😀".repeat(90) })).text.includes("\ufffd"), false);
+});

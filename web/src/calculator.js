@@ -1,5 +1,7 @@
 // <tunefit-calculator>: the page, and the same inside somebody's documentation. It joins the core, the state, the link and
-// the parts; attributes `model`, `method`, `gpu` and `lang` set what it opens with.
+// the parts. Attributes: `model`, `method`, `gpu` and `lang` set what it opens with; `page` says that the document is its
+// own: title, language, landmarks, and the part of the address after #. Without it nothing outside the element is touched
+// but for the stylesheet that it brings.
 
 import { LitElement, html, nothing } from "lit";
 
@@ -10,6 +12,7 @@ import { decodeFragment, encodeFragment } from "./fragment.js";
 import { createWords, langs, pickLang } from "./i18n.js";
 import { tell } from "./issues.js";
 import { markdown } from "./markdown.js";
+import { loadStyles } from "./stylesheet.js";
 import { changed, Store } from "./store.js";
 import { beginner } from "./views/expert.js";
 import { cards, limits } from "./views/extras.js";
@@ -19,8 +22,7 @@ import { assumed, recipe } from "./views/recipe.js";
 import { dropped, foot, share } from "./views/share.js";
 import { step } from "./views/step.js";
 import { terms } from "./views/terms.js";
-import { glance, verdict, verdictText } from "./views/verdict.js";
-import { idOf } from "./views/view.js";
+import { glance, verdict, verdictOf } from "./views/verdict.js";
 
 /** @typedef {import("./views/view.js").View} View */
 /** @typedef {import("./views/view.js").Ui} Ui */
@@ -29,10 +31,20 @@ import { idOf } from "./views/view.js";
 /** Milliseconds before a change reaches the address bar and the status line: once a change, not once a keystroke. */
 const settled = 400;
 
+/** Calculators that are no page: their ids are numbered. */
+let embedded = 0;
+
 const mark = html`<span class="mark" aria-hidden="true"></span>Tunefit`;
 
 export class Calculator extends LitElement {
-  static properties = { ui: { state: true }, words: { state: true }, failure: { state: true }, seen: { state: true }, status: { state: true } };
+  static properties = {
+    page: { type: Boolean },
+    ui: { state: true },
+    words: { state: true },
+    failure: { state: true },
+    seen: { state: true },
+    status: { state: true },
+  };
 
   /** @type {Store | null} */
   store = null;
@@ -45,10 +57,25 @@ export class Calculator extends LitElement {
   /** @type {Lang | null} */
   #chosenLang = null;
 
+  /** Ends what listens to the window, when the element is taken out of the document. */
+  #life = new AbortController();
+  #prefix = "";
+
   constructor() {
     super();
+    this.page = false;
     /** @type {Ui} */
-    this.ui = { help: [], open: [], pasting: false, expert: false, pointed: "", copied: false, manual: "", withConfig: false, ownTargets: false };
+    this.ui = {
+      help: [],
+      open: [],
+      pasting: false,
+      expert: false,
+      pointed: "",
+      copied: false,
+      manual: "",
+      withConfig: false,
+      ownTargets: false,
+    };
     this.words = createWords(pickLang(navigator.languages));
     this.failure = "";
     this.status = "";
@@ -60,13 +87,11 @@ export class Calculator extends LitElement {
     return this;
   }
 
-  /** Whether this element is the page: then the link is its own, and the language of the document. */
-  get isPage() {
-    return this.parentElement === document.body;
-  }
-
   connectedCallback() {
     super.connectedCallback();
+    this.#listen();
+    if (this.#prefix) return; // moved, not new
+    this.#prefix = this.page ? "tunefit" : `tunefit-${++embedded}`;
     this.#start().catch((error) => {
       this.querySelector(".waiting")?.remove();
       this.failure = String(error?.message ?? error);
@@ -74,9 +99,22 @@ export class Calculator extends LitElement {
     });
   }
 
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#life.abort();
+  }
+
+  #listen() {
+    this.#life = new AbortController();
+    const { signal } = this.#life;
+    addEventListener("beforeprint", () => this.#openForPaper(true), { signal });
+    addEventListener("afterprint", () => this.#openForPaper(false), { signal });
+    if (this.page) addEventListener("hashchange", () => this.#followLink(), { signal });
+  }
+
   async #start() {
-    const core = await loadCore();
-    const { state, lang, dropped: left } = decodeFragment(this.isPage ? location.hash : "", core.description);
+    const [core] = await Promise.all([loadCore(), this.page ? null : loadStyles(this)]);
+    const { state, lang, dropped: left } = decodeFragment(this.page ? location.hash : "", core.description);
     this.#dropped = left;
     for (const key of /** @type {const} */ (["model", "method", "gpu"])) {
       const value = this.getAttribute(key);
@@ -96,14 +134,11 @@ export class Calculator extends LitElement {
     this.requestUpdate();
     await this.updateComplete;
     this.#watchVerdict();
-    if (this.isPage) addEventListener("hashchange", () => this.#followLink());
-    addEventListener("beforeprint", () => this.#openForPaper(true));
-    addEventListener("afterprint", () => this.#openForPaper(false));
     this.#ready();
   }
 
   #ready() {
-    document.documentElement.dataset.ready = "true";
+    (this.page ? document.documentElement : this).dataset.ready = "true";
   }
 
   /** Paper cannot be opened: what was assumed and how to check the privacy are printed. @param {boolean} open */
@@ -132,8 +167,7 @@ export class Calculator extends LitElement {
   #say() {
     const view = this.#view();
     if (!view) return;
-    const first = view.told.find(({ severity }) => severity === "error");
-    this.status = view.outdated && first ? view.words.t("verdict.announce.invalid", { message: first.text }) : verdictText(view);
+    this.status = verdictOf(view).headline;
   }
 
   #fragment() {
@@ -144,7 +178,7 @@ export class Calculator extends LitElement {
   }
 
   #writeLink() {
-    if (!this.isPage) return;
+    if (!this.page) return;
     this.#written = this.#fragment();
     history.replaceState(null, "", this.#written ? `#${this.#written}` : location.href.split("#")[0]);
   }
@@ -168,9 +202,14 @@ export class Calculator extends LitElement {
 
   /** @param {"link" | "markdown" | "json"} kind */
   async #copy(kind) {
-    const link = `${location.href.split("#")[0]}#${this.#fragment()}`;
+    const link = this.page ? `${location.href.split("#")[0]}#${this.#fragment()}` : "";
     const answer = this.store?.answer;
-    const text = kind === "link" ? link : kind === "json" ? JSON.stringify(answer, null, 2) : answer ? markdown(answer, this.words, link) : "";
+    const texts = {
+      link: () => link,
+      json: () => JSON.stringify(answer, null, 2),
+      markdown: () => (answer ? markdown(answer, this.words, link) : ""),
+    };
+    const text = texts[kind]();
     try {
       await navigator.clipboard.writeText(text);
       this.ui = { ...this.ui, copied: true, manual: "" };
@@ -187,10 +226,17 @@ export class Calculator extends LitElement {
     const { state, answer, extras, outdated, report, core } = store;
     const told = tell(report.issues, state, words);
     return {
-      words, ui, state, answer, extras, outdated, told,
+      words,
+      ui,
+      state,
+      answer,
+      extras,
+      outdated,
+      told,
       description: core.description,
       dropped: this.#dropped,
-      isPage: this.isPage,
+      isPage: this.page,
+      id: (name) => `${this.#prefix}-${name}`,
       set: (patch) => store.set(patch),
       show: (change) => (this.ui = { ...this.ui, ...(typeof change === "function" ? change(this.ui) : change) }),
       reset: () => {
@@ -202,15 +248,19 @@ export class Calculator extends LitElement {
   }
 
   updated() {
-    if (!this.isPage) return;
-    document.documentElement.lang = this.words.lang;
-    document.title = this.words.t("page.title");
+    if (this.page) {
+      document.documentElement.lang = this.words.lang;
+      document.title = this.words.t("page.title");
+    } else if (this.store) {
+      this.lang = this.words.lang;
+    }
   }
 
   /** @param {Lang} lang */
   #langButton(lang) {
     const name = { en: "English", nl: "Nederlands" }[lang];
-    return html`<button type="button" lang=${lang} aria-pressed=${lang === this.words.lang ? "true" : "false"} @click=${() => this.#speak(lang)}>${name}</button>`;
+    const pressed = lang === this.words.lang ? "true" : "false";
+    return html`<button type="button" lang=${lang} aria-pressed=${pressed} @click=${() => this.#speak(lang)}>${name}</button>`;
   }
 
   render() {
@@ -219,27 +269,32 @@ export class Calculator extends LitElement {
     const view = this.#view();
     if (!view) return nothing;
     const t = words.t;
-    return html`
-      <a class="skip" href="#${idOf("answer")}" @click=${(/** @type {Event} */ event) => {
-        event.preventDefault();
-        /** @type {HTMLElement | null} */ (this.querySelector(".answer"))?.focus();
-      }}>${t("page.skip")}</a>
-      <header class="head">
-        ${this.isPage ? html`<h1>${mark}</h1>` : html`<p class="name">${mark}</p>`}
-        <p>${t("page.description")}</p>
-        <div class="langs" role="group" aria-label=${t("page.language")}>${langs.map((lang) => this.#langButton(lang))}</div>
-      </header>
-      <p class="hidden" role="status">${this.status}</p>
-      <main class="layout">
-        ${question(view)}
-        <div class="answer" id=${idOf("answer")} tabindex="-1" role="region" aria-label=${t("page.answer")} ?data-outdated=${view.outdated}>
-          ${dropped(view)} ${verdict(view)} ${figure(view)}
-          <div class="two">${limits(view)} ${recipe(view)}</div>
-          ${cards(view)} ${terms(view)} ${step(view)} ${assumed(view)} ${share(view)}
-        </div>
-      </main>
-      ${foot(view)} ${glance(view, !this.seen)}
-    `;
+    const about = html`<p>${t("page.description")}</p>
+      <div class="langs" role="group" aria-label=${t("page.language")}>${langs.map((lang) => this.#langButton(lang))}</div>`;
+    const skip = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      /** @type {HTMLElement | null} */ (this.querySelector(".answer"))?.focus();
+    };
+    const label = t("page.answer");
+    const body = html`${question(view)}
+      <div class="answer" id=${view.id("answer")} tabindex="-1" role="region" aria-label=${label} ?data-outdated=${view.outdated}>
+        ${dropped(view)} ${verdict(view)} ${figure(view)}
+        <div class="two">${limits(view)} ${recipe(view)}</div>
+        ${cards(view)} ${terms(view)} ${step(view)} ${assumed(view)} ${share(view)}
+      </div>`;
+    const status = html`<p class="hidden" role="status">${this.status}</p>`;
+    // In somebody else's page the landmarks, the first heading and the edge of the screen are that page's.
+    if (!this.page) {
+      return html`<div class="head"><p class="name">${mark}</p>${about}</div>
+        ${status}
+        <div class="layout">${body}</div>
+        ${foot(view)}`;
+    }
+    return html`<a class="skip" href="#${view.id("answer")}" @click=${skip}>${t("page.skip")}</a>
+      <header class="head"><h1>${mark}</h1>${about}</header>
+      ${status}
+      <main class="layout">${body}</main>
+      ${foot(view)} ${glance(view, !this.seen)}`;
   }
 }
 

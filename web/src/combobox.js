@@ -1,16 +1,16 @@
 // A searchable list (ARIA APG: editable combobox with list autocomplete). It keeps only what is open, active and being
-// typed; the value is its parent's. Events: `pick` with the option's id, or with the typed text where it names none.
+// typed; the value is its parent's. Events: `pick` with the option's id, or with the typed text where it stands for none:
+// then its parent says what is wrong with it.
 
 import { LitElement, html, nothing } from "lit";
 import { groups } from "d3-array";
 
-/** @typedef {{id: string, name: string, detail: string, group: string, search: string}} Option */
+import { meant, search } from "./search.js";
 
-/** Every word of the query begins somewhere in the text. @param {string} query @param {string} text */
-export function matches(query, text) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return words.every((word) => text.includes(word));
-}
+/** @typedef {import("./search.js").Option} Option */
+
+/** Longest text that is read: no name is nearly as long. */
+const longest = 200;
 
 export class Combobox extends LitElement {
   static properties = {
@@ -90,14 +90,7 @@ export class Combobox extends LitElement {
   }
 
   get shown() {
-    const query = this.query?.trim();
-    return query ? this.options.filter(({ search }) => matches(query, search)) : this.options;
-  }
-
-  /** @param {string} text */
-  #named(text) {
-    const wanted = text.trim().toLowerCase();
-    return this.options.find(({ id, name, search }) => [id, name.toLowerCase()].includes(wanted) || search.split("\n").includes(wanted));
+    return search(this.query ?? "", this.options);
   }
 
   /** @param {string} id */
@@ -112,11 +105,11 @@ export class Combobox extends LitElement {
     this.active = -1;
   }
 
-  /** Leaving keeps what was typed: as the option it names, or as it stands. */
+  /** Leaving keeps what was typed: as the option it stands for, or as it is. */
   #leave() {
     const text = this.query;
     this.#close();
-    if (text !== null && text.trim() !== "") this.#pick(this.#named(text)?.id ?? text.trim());
+    if (text !== null && text.trim() !== "") this.#pick(meant(text, this.options)?.id ?? text.trim());
   }
 
   /** @param {number} index */
@@ -169,7 +162,8 @@ export class Combobox extends LitElement {
   #input(event) {
     this.query = /** @type {HTMLInputElement} */ (event.target).value;
     this.open = true;
-    this.active = this.query.trim() && this.shown.length ? 0 : -1;
+    const option = meant(this.query, this.options);
+    this.active = option ? this.shown.indexOf(option) : -1;
   }
 
   /** @param {Option} option @param {number} index */
@@ -210,6 +204,7 @@ export class Combobox extends LitElement {
           role="combobox"
           autocomplete="off"
           autocapitalize="off"
+          maxlength=${longest}
           spellcheck="false"
           placeholder=${this.placeholder || nothing}
           aria-autocomplete="list"

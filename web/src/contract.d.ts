@@ -10,5 +10,5 @@ export type State = Record<import("./fields.js").Key, string>;
 export interface Dropped {
   key: string;
   value: string;
-  reason: "unknown" | "invalid";
+  reason: "unknown" | "invalid" | "repeated" | "version" | "long";
 }

@@ -38,9 +38,15 @@ async function parts() {
   return { factory: /** @type {Factory} */ (glue.default), wasmBinary: new Uint8Array(buffer), catalog: text };
 }
 
-/** @typedef {Awaited<ReturnType<typeof loadCore>>} Core */
+/** @typedef {Awaited<ReturnType<typeof startCore>>} Core */
 
-export async function loadCore() {
+/** @type {Promise<Core> | undefined} */
+let loading;
+
+/** One core for all calculators of a document: it keeps nothing between two questions. @returns {Promise<Core>} */
+export const loadCore = () => (loading ??= startCore());
+
+async function startCore() {
   const { factory, wasmBinary, catalog } = await parts();
   const module = await factory({ wasmBinary });
   const { status, issues } = JSON.parse(module.init(catalog));

@@ -59,6 +59,19 @@ const byKey = Object.fromEntries(fields.map((field) => [field.key, field]));
 /** @param {string} key @returns {Field | undefined} */
 export const fieldNamed = (key) => (Object.hasOwn(byKey, key) ? byKey[key] : undefined);
 
+/** Longest text that a field takes, in UTF-16 units; what is pasted as a config is the core's to judge. @param {Key} key */
+export function longestOf(key) {
+  const kind = fieldNamed(key)?.kind;
+  if (key === "config") return Infinity;
+  return key === "version" || kind === "integer" || kind === "decimal" ? 40 : kind === "list" ? 500 : 200;
+}
+
+/** Typed text as a message repeats it. @param {string} text */
+export function shortened(text) {
+  const letters = Array.from(text);
+  return letters.length > 80 ? `${letters.slice(0, 79).join("")}…` : text;
+}
+
 /** @type {Record<string, NonNullable<Request["precision"]>>} */
 const precisions = {
   "bf16-autocast": { weights: "bf16", compute: "bf16", autocast: true },

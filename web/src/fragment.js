@@ -1,20 +1,28 @@
 // The link: state as text after #, readable, holding only what differs from the page's start. Nothing of it ever
 // reaches a server. What a link holds and the page does not understand is left out and reported.
 
-import { choicesOf, fieldNamed, fields, numberOrText, startState } from "./fields.js";
+import { choicesOf, fieldNamed, fields, longestOf, numberOrText, shortened, startState } from "./fields.js";
 
 /** @typedef {import("./contract.d.ts").State} State */
 /** @typedef {import("./contract.d.ts").Description} Description */
 /** @typedef {import("./contract.d.ts").Dropped} Dropped */
 
-/** Longest link read: browsers differ, and a pasted config is a few kB. */
+/** Longest link read: browsers differ, and a pasted config is a few kB; the rest of a link needs far less than its share. */
 const lengthLimit = 64 * 1024;
+const configLimit = 56 * 1024;
+
+/** The version of the link's form. */
+const version = "1";
 
 /** Half a surrogate pair cannot be encoded. @param {string} text */
 const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
 
 /** Percent-encoding that leaves a model's name readable. @param {string} text */
 const encode = (text) => encodeURIComponent(wellFormed(text)).replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%3A/g, ":");
+
+/** Whether a value is short enough for a link. @param {import("./fields.js").Key} key @param {string} value */
+export const enters = (key, value) =>
+  key === "config" ? encode(value).length <= configLimit : value.length <= longestOf(key);
 
 /**
  * @param {State} state
@@ -23,14 +31,17 @@ const encode = (text) => encodeURIComponent(wellFormed(text)).replace(/%2F/g, "/
  */
 export function encodeFragment(state, { lang, withConfig = false } = {}) {
   const start = startState();
-  const parts = ["v=1"];
+  const parts = [`v=${version}`];
   for (const { key } of fields) {
-    if (state[key] === start[key] || (key === "config" && !withConfig)) continue;
+    if (state[key] === start[key] || (key === "config" && !withConfig) || !enters(key, state[key])) continue;
     parts.push(`${key}=${encode(state[key])}`);
   }
   if (lang) parts.push(`lang=${lang}`);
   return parts.length === 1 ? "" : parts.join("&");
 }
+
+/** @param {string} text */
+const isLang = (text) => text === "en" || text === "nl";
 
 /** @param {string} text */
 function decode(text) {
@@ -45,6 +56,7 @@ function decode(text) {
 function valid(key, value, description) {
   const field = fieldNamed(key);
   if (!field) return false;
+  if (!enters(field.key, value)) return false;
   if (value === "") return field.start !== "" && key !== "method";
   if (key === "config") {
     try {
@@ -60,9 +72,8 @@ function valid(key, value, description) {
     return typeof number === "number" && number >= low && number <= high && (field.kind === "decimal" || Number.isInteger(number));
   }
   if (key === "gpu") return description.gpus.some(({ id }) => id === value);
-  if (key === "version") return /^\d{4}-\d{2}$/.test(value);
-  if (key === "model") return value.length <= 200;
-  return /^[\w.,\s-]{0,500}$/.test(value);
+  if (key === "version") return /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
+  return key === "model" || /^[\w.,\s-]*$/.test(value);
 }
 
 /**
@@ -77,15 +88,26 @@ export function decodeFragment(fragment, description) {
   /** @type {string | null} */
   let lang = null;
   const text = fragment.replace(/^#/, "");
-  if (text.length > lengthLimit) return { state, lang, dropped: [{ key: "#", value: "", reason: "invalid" }] };
+  if (text.length > lengthLimit) return { state, lang, dropped: [{ key: "#", value: "", reason: "long" }] };
   const parts = text.split("&").filter(Boolean);
-  const pairs = parts.map((part) => /** @type {const} */ ([part.split("=", 1)[0], part.slice(part.indexOf("=") + 1)]));
-  for (const [key, raw] of pairs) {
+  /** Keys whose value was taken. @type {Set<string>} */
+  const taken = new Set();
+  for (const part of parts) {
+    const key = part.split("=", 1)[0];
+    const raw = part.slice(part.indexOf("=") + 1);
     const value = decode(raw);
-    if (key === "v" && value === "1") continue;
-    if (key === "lang" && (value === "en" || value === "nl")) lang = value;
-    else if (value !== null && valid(key, value, description)) state[/** @type {import("./fields.js").Key} */ (key)] = value;
-    else dropped.push({ key, value: (value ?? raw).slice(0, 80), reason: fieldNamed(key) ? "invalid" : "unknown" });
+    const leave = (/** @type {Dropped["reason"]} */ reason) =>
+      dropped.push({ key: shortened(key), value: shortened(value ?? raw), reason });
+    const known = fieldNamed(key) ?? ["v", "lang"].includes(key);
+    const good = value !== null && (key === "v" ? value === version : key === "lang" ? isLang(value) : valid(key, value, description));
+    if (!known) leave("unknown");
+    else if (!good) leave(key === "v" ? "version" : "invalid");
+    else if (taken.has(key)) leave("repeated");
+    else {
+      taken.add(key);
+      if (key === "lang") lang = value;
+      else if (key !== "v") state[/** @type {import("./fields.js").Key} */ (key)] = value;
+    }
   }
   return { state, lang, dropped };
 }

@@ -44,8 +44,12 @@ export function createWords(lang) {
     format,
     has,
     t,
-    /** A text with the form for a number: `key.one`, `key.other`. @param {string} key @param {number} count @param {Record<string, string | number>} [values] */
-    plural: (key, count, values = {}) => t(/** @type {TextKey} */ (`${key}.${plural.select(count)}`), { ...values, count: format.integer(count) }),
+    /**
+     * A text with the form for a number: `key.one`, `key.other`.
+     * @param {string} key @param {number} count @param {Record<string, string | number>} [values]
+     */
+    plural: (key, count, values = {}) =>
+      t(/** @type {TextKey} */ (`${key}.${plural.select(count)}`), { ...values, count: format.decimal(count) }),
     /** The text of a key made at run time, or what to show instead. @param {string} key @param {string} fallback */
     maybe: (key, fallback) => (has(key) ? own[key] : fallback),
     /** The texts under a key and what each needs to be filled with: `prefix` and `prefix.*`. @param {string} prefix */

@@ -1,6 +1,6 @@
 // The core's issues in the reader's language, at the field they name.
 
-import { applies, fieldNamed, keyOfPath } from "./fields.js";
+import { applies, fieldNamed, keyOfPath, shortened } from "./fields.js";
 
 /** @typedef {import("./contract.d.ts").Issue} Issue */
 /** @typedef {import("./contract.d.ts").State} State */
@@ -12,7 +12,7 @@ import { applies, fieldNamed, keyOfPath } from "./fields.js";
 export function labelOf(path, words, pasted = false) {
   const key = keyOfPath(path, pasted);
   if (key && key !== "config" && !path.startsWith("model.")) return words.maybe(`path.${path}`, words.maybe(`field.${key}`, path));
-  return words.maybe(`path.${path}`, path.split(".").filter((name) => !/^\d+$/.test(name)).at(-1) || "JSON");
+  return words.maybe(`path.${path}`, shortened(path.split(".").filter((name) => !/^\d+$/.test(name)).at(-1) || "JSON"));
 }
 
 /** Numbers as the language writes them; other values as they are. @param {string | number} value @param {Words} words */
@@ -31,8 +31,12 @@ export function sentence(issue, words, { label, typed }) {
   const prefix = `issue.${issue.code}`;
   /** @type {Record<string, string>} */
   const values = { field: label };
-  for (const [name, value] of Object.entries(issue.values ?? {})) values[name] = shown(value, words);
-  if (typed && (issue.code === "wrong_type" || !values.value)) values.value = typed;
+  for (const [name, value] of Object.entries(issue.values ?? {})) {
+    values[name] = name === "known" ? String(value) : shortened(shown(value, words));
+  }
+  if (typed && (issue.code === "wrong_type" || !values.value)) values.value = shortened(typed);
+  const form = words.maybe(`form.${issue.field}`, "");
+  if (form) values.form = form;
   if (values.known) values.known = words.format.either(values.known.split(/, | or /));
   if (values.expected) values.expected = words.maybe(`expected.${values.expected.replaceAll(" ", "_")}`, values.expected);
   const variants = words.variants(prefix).filter(({ needs }) => needs.every((name) => Object.hasOwn(values, name)));

@@ -6,9 +6,20 @@ import { applies, fields, requestOf, startState } from "./fields.js";
 /** @typedef {import("./contract.d.ts").State} State */
 /** @typedef {import("./contract.d.ts").Report} Report */
 /** @typedef {import("./core_client.js").Core} Core */
-/** @typedef {{id: string, verdict: NonNullable<Report["fit"]>["verdict"] | null, headroom: number}} CardFit  null where the card refuses the run */
 
-/** What is worth working out after the first answer only: a few dozen estimates. @typedef {{batch: number | null, length: number | null, cards: CardFit[]}} Extras */
+/**
+ * The run on another card.
+ * @typedef {object} CardFit
+ * @property {string} id
+ * @property {NonNullable<Report["fit"]>["verdict"] | null} verdict  null where the card refuses the run
+ * @property {number} headroom
+ * @property {string} unsupported  number format that the card does not compute in, or ""
+ */
+
+/**
+ * What is worth working out after the first answer only: a few dozen estimates.
+ * @typedef {{batch: number | null, length: number | null, cards: CardFit[]}} Extras
+ */
 
 /** Milliseconds of quiet before the extras are worked out, and of work before the page may draw again. */
 const quiet = 120;
@@ -90,8 +101,14 @@ export class Store {
     const slice = () => {
       for (const end = performance.now() + sliceMs; cards.length < gpus.length && performance.now() < end; ) {
         const id = gpus[cards.length];
-        const found = this.core.estimate({ ...summary, hardware: { gpu: id } }).fit;
-        cards.push({ id, verdict: found?.verdict ?? null, headroom: found?.headroom_bytes ?? 0 });
+        const { fit: found, issues } = this.core.estimate({ ...summary, hardware: { gpu: id } });
+        const unsupported = issues.find(({ code }) => code === "dtype_unsupported")?.values.value;
+        cards.push({
+          id,
+          verdict: found?.verdict ?? null,
+          headroom: found?.headroom_bytes ?? 0,
+          unsupported: unsupported === undefined ? "" : String(unsupported),
+        });
       }
       if (cards.length < gpus.length) {
         this.#timer = setTimeout(slice);

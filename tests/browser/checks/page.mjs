@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 const verdict = () => document.querySelector("[data-testid=verdict] h2").textContent;
+const earlier = () => document.querySelector(".verdict .earlier").textContent.replace(/\s+/g, " ").trim();
 const fill = (key, text) => {
   const input = document.getElementById(`tunefit-${key}`);
   input.value = text;
@@ -30,6 +31,8 @@ const badInputs = [
   ["rank", "100000", "Rank can be 1 to", "Rang mag 1 tot"],
   ["dropout", "2", "Dropout can be 0 to", "Dropout mag 0 tot"],
   ["accumulation", "none", "Gradient accumulation takes a whole number", "Bij Gradiëntaccumulatie hoort een heel getal"],
+  ["version", "last year", "Version of the libraries takes a month such as 2025-06; “last year” is something else.", "Bij Versie van de software hoort een maand, zoals 2025-06; ‘last year’ is iets anders."],
+  ["length", "x".repeat(300), `Sequence length takes a whole number; “${"x".repeat(79)}…” is`, `Bij Sequentielengte hoort een heel getal; ‘${"x".repeat(79)}…’ is`],
   ["config", "{", "This is not valid JSON", "Dit is geen geldige JSON"],
   ["config", "{}", "model_type is missing.", "model_type ontbreekt."],
   ["config", '{"model_type": "toaster"}', "The calculator does not cover this yet: model_type “toaster”.", "Dit rekent de rekenhulp nog niet door: model_type ‘toaster’."],
@@ -66,7 +69,9 @@ export default [
         assert.ok(said[1].startsWith(dutch), `${key} ${text}: ${said[1]}`);
         assert.equal(await tab.evaluate(valueOf, key), text);
         assert.equal(await tab.evaluate(isOutdated), true);
-        assert.equal(await tab.evaluate(verdict), before);
+        assert.equal(await tab.evaluate(verdict), `Not answered: ${said[0]}`);
+        assert.match(await tab.evaluate(earlier), /^Earlier answer, to your last valid input\./);
+        assert.ok((await tab.evaluate(earlier)).includes(before.replace(/\s+/g, " ")), `${key} ${text}: the earlier answer is gone`);
         await tab.evaluate(fill, key, start);
         assert.equal(await tab.evaluate(isOutdated), false, `${key} is still outdated`);
       }
@@ -97,6 +102,43 @@ export default [
         dropped: document.querySelectorAll(".dropped li").length,
       }));
       assert.deepEqual(read, { gpu: "H100 SXM5 80GB", method: "full", batch: "1", dropped: 2 });
+      await tab.evaluate(speak, "en");
+      await tab.goto(`${url}#v=2&batch=2&batch=3&version=soon&lang=en`);
+      await waitFor(() => document.getElementById("tunefit-batch")?.value === "2");
+      assert.deepEqual(await tab.evaluate(() => [...document.querySelectorAll(".dropped li")].map((item) => item.textContent)), [
+        "The link has version “2”, which this page does not know: it may mean something else than is read here.",
+        "“batch” is named more than once: the first value is taken, “3” is not.",
+        "“soon” is not possible for “version”, which takes a month such as 2025-06.",
+      ]);
+      await tab.evaluate(fill, "model", "x".repeat(10));
+      await tab.evaluate(fill, "rank", "9".repeat(100));
+      await tab.evaluate(fill, "length", "1024");
+      await waitFor(() => location.hash.includes("length=1024"));
+      assert.equal(await tab.evaluate(() => location.hash.includes("999")), false);
+    },
+  },
+  {
+    name: "a card that does not compute in the run's number format is marked and not recommended",
+    async run({ tab, assert, waitFor }) {
+      await tab.evaluate(speak, "en");
+      await tab.evaluate(fill, "length", "128");
+      await waitFor(() => document.querySelector(".cards .shortlist") !== null);
+      await tab.evaluate(openAll);
+      await waitFor(allDrawn);
+      const marked = await tab.evaluate(() =>
+        [...document.querySelectorAll(".all-cards tr:has([data-unsupported])")].map((row) => ({
+          name: row.querySelector("th").textContent.trim(),
+          said: row.querySelector("small").textContent,
+          hollow: row.querySelector(".sign").hasAttribute("data-hollow"),
+        })),
+      );
+      const named = await tab.evaluate(() => document.querySelector(".cards > p").textContent);
+      const short = await tab.evaluate(() => [...document.querySelectorAll(".shortlist button span")].map((name) => name.textContent));
+      assert.ok(marked.some(({ name }) => /T4|V100/.test(name)), JSON.stringify(marked));
+      for (const { name, said, hollow } of marked) {
+        assert.match(said, /^but no bf16/);
+        assert.ok(hollow && !short.includes(name) && !named.includes(`the ${name},`), name);
+      }
     },
   },
   {
@@ -113,10 +155,23 @@ export default [
       assert.equal(await tab.evaluate(() => document.getElementById("tunefit-model").getAttribute("aria-expanded")), "false");
       assert.notEqual(await tab.evaluate(verdict), before);
       await tabTo(tab, assert, "tunefit-gpu");
-      await tab.type("no such card");
+      for (const text of ["no such card", "h100"]) {
+        await tab.evaluate(() => document.getElementById("tunefit-gpu").select());
+        await tab.type(text);
+        await tab.press("Enter");
+        await waitFor((typed) => document.querySelector("[data-field=gpu] .fault")?.textContent.includes(typed), text);
+        assert.equal(await tab.evaluate(valueOf, "gpu"), text); // of several cards none is guessed at
+      }
+      await tab.evaluate(() => document.getElementById("tunefit-gpu").select());
+      await tab.type("h100");
+      await waitFor(() => document.querySelector("[data-field=gpu] .option .option-name")?.textContent === "H100 SXM5 80GB");
+      await tab.press("ArrowDown");
       await tab.press("Enter");
-      await waitFor(() => document.querySelector("[data-field=gpu] .fault") !== null);
-      assert.equal(await tab.evaluate(valueOf, "gpu"), "no such card");
+      await waitFor(() => document.getElementById("tunefit-gpu").value === "H100 SXM5 80GB");
+      await tab.evaluate(() => document.getElementById("tunefit-gpu").select());
+      await tab.type("4090");
+      await tab.press("Tab");
+      await waitFor(() => document.getElementById("tunefit-gpu").value === "GeForce RTX 4090");
       await tabTo(tab, assert, "tunefit-batch");
     },
   },

@@ -3,10 +3,10 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { at } from "../fields.js";
+import { at, longestOf } from "../fields.js";
 import { changed } from "../store.js";
 import { choiceField, defaultOption, describedBy, field, isInvalid, entryField, select } from "./field.js";
-import { idOf, onToggle } from "./view.js";
+import { onToggle } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 
@@ -43,6 +43,7 @@ function targets(view) {
           placeholder="q_proj, v_proj"
           spellcheck="false"
           autocomplete="off"
+          maxlength=${longestOf("targets")}
           .value=${live(state.targets)}
           aria-invalid=${isInvalid(view, "targets") ? "true" : nothing}
           aria-describedby=${describedBy(view, "targets") || nothing}
@@ -88,7 +89,7 @@ export function expert(view) {
   const { words, state, told, ui } = view;
   const set = changed(state).filter(({ key }) => !beginner.includes(key));
   const faulty = told.some(({ key }) => key !== null && !beginner.includes(key));
-  return html`<details class="expert" id=${idOf("expert")} ?open=${ui.expert || faulty} @toggle=${onToggle((expert) => view.show({ expert }))}>
+  return html`<details class="expert" id=${view.id("expert")} ?open=${ui.expert || faulty} @toggle=${onToggle((expert) => view.show({ expert }))}>
     <summary>${words.t("ask.expert")} ${set.length ? html`<span class="count">${set.length}</span>` : nothing}</summary>
     <p class="hint">${words.t("ask.expert.note")}</p>
     ${group(words.t("ask.group.batch"), [entryField(view, "accumulation"), choiceField(view, "packing"), choiceField(view, "varies")])}

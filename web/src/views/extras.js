@@ -13,7 +13,10 @@ export function limits(view) {
   const batch = answer?.request?.batch;
   if (!answer?.hardware || !batch) return nothing;
   const { format } = words;
-  const values = { length: format.integer(batch.sequence_length ?? 0), batch: format.integer(batch.per_device ?? 0) };
+  const values = {
+    length: words.plural("count.tokens", batch.sequence_length ?? 0),
+    batch: format.integer(batch.per_device ?? 0),
+  };
   /** @param {"batch" | "length"} key @param {number | null | undefined} value */
   const card = (key, value) => html`<div class="limit-card">
     <dt>${words.t(`limits.${key}`)}</dt>
@@ -22,7 +25,12 @@ export function limits(view) {
           <strong>${format.integer(value)}</strong> <span>${words.plural(`limits.${key}.unit`, value, values)}</span>
           ${view.state[key].trim() === String(value)
             ? nothing
-            : html`<button type="button" class="quiet" aria-label="${words.t("limits.use")}: ${words.t(`limits.${key}`)} ${format.integer(value)}" @click=${() => view.set({ [key]: String(value) })}>${words.t("limits.use")}</button>`}
+            : html`<button
+                type="button"
+                class="quiet"
+                aria-label="${words.t("limits.use")}: ${words.t(`limits.${key}`)} ${format.integer(value)}"
+                @click=${() => view.set({ [key]: String(value) })}
+              >${words.t("limits.use")}</button>`}
         </dd>`
       : html`<dd class="waiting-value">${words.t(value === 0 ? "limits.none" : "limits.waiting")}</dd>`}
   </div>`;
@@ -47,8 +55,10 @@ export function cards(view) {
   });
   rows.sort((a, b) => a.gpu.usable_bytes - b.gpu.usable_bytes || a.gpu.name.localeCompare(b.gpu.name));
   const vendor = byId.get(answer?.hardware?.gpu ?? "")?.vendor;
-  const good = rows.filter(({ verdict, gpu }) => verdict === "fits" && gpu.vendor === vendor);
-  const free = (/** @type {{headroom: number}} */ { headroom }) => `${headroom < 0 ? "−" : "+"}${format.size(Math.abs(headroom))}`;
+  const good = rows.filter((row) => row.verdict === "fits" && !row.unsupported && row.gpu.vendor === vendor);
+  const none = rows.some(({ verdict }) => verdict === "fits") ? "cards.none.good" : "cards.none";
+  const free = (/** @type {{headroom: number}} */ { headroom }) =>
+    headroom === 0 ? words.t("cards.full") : `${headroom < 0 ? "−" : "+"}${format.size(Math.abs(headroom))}`;
   const body = () => html`<div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("cards.heading")}>
     <table class="all-cards">
       <thead>
@@ -62,9 +72,21 @@ export function cards(view) {
       <tbody>
         ${rows.map(
           ({ gpu, ...card }) => html`<tr>
-            <th scope="row"><button type="button" class="link" aria-label=${words.t("cards.choose", { gpu: gpu.name })} @click=${() => view.set({ gpu: gpu.id })}>${gpu.name}</button></th>
+            <th scope="row">
+              <button
+                type="button"
+                class="link"
+                aria-label=${words.t("cards.choose", { gpu: gpu.name })}
+                @click=${() => view.set({ gpu: gpu.id })}
+              >${gpu.name}</button>
+            </th>
             <td class="number">${format.size(gpu.usable_bytes)}</td>
-            <td class="nowrap">${sign(card.verdict)} ${words.t(`verdict.word.${card.verdict}`)}</td>
+            <td class="nowrap" data-unsupported=${card.unsupported || nothing}>
+              ${sign(card.verdict, card.unsupported !== "")} ${words.t(`verdict.word.${card.verdict}`)}
+              ${card.unsupported
+                ? html`<small>${words.t("cards.unsupported", { dtype: card.unsupported })}</small>`
+                : nothing}
+            </td>
             <td class="number">${free(card)}</td>
           </tr>`,
         )}
@@ -76,19 +98,23 @@ export function cards(view) {
     <p>
       ${good.length
         ? words.t("cards.smallest", { gpu: good[0].gpu.name, usable: format.size(good[0].gpu.usable_bytes) })
-        : words.t("cards.none")}
+        : words.t(none)}
     </p>
     ${good.length
       ? html`<ul class="shortlist">
           ${good.slice(0, 6).map(
             ({ gpu, ...card }) => html`<li>
-              <button type="button" aria-pressed=${gpu.id === answer?.hardware?.gpu ? "true" : "false"} @click=${() => view.set({ gpu: gpu.id })}>
+              <button
+                type="button"
+                aria-pressed=${gpu.id === answer?.hardware?.gpu ? "true" : "false"}
+                @click=${() => view.set({ gpu: gpu.id })}
+              >
                 ${sign(card.verdict)} <span>${gpu.name}</span> <small>${free(card)}</small>
               </button>
             </li>`,
           )}
         </ul>`
       : nothing}
-    ${disclosure(view, "cards", { className: "behind", summary: words.t("cards.show", { count: rows.length }), body })}
+    ${disclosure(view, "cards", { className: "behind", summary: words.plural("cards.show", rows.length), body })}
   </section>`;
 }

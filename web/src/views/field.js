@@ -3,8 +3,8 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { at, choicesOf, fieldNamed, precisionNamed } from "../fields.js";
-import { idOf, listed } from "./view.js";
+import { at, choicesOf, fieldNamed, longestOf, precisionNamed } from "../fields.js";
+import { listed } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../fields.js").Key} Key */
@@ -12,8 +12,8 @@ import { idOf, listed } from "./view.js";
 /** The ids of what explains a control, for aria-describedby. @param {View} view @param {Key} key */
 export function describedBy(view, key) {
   const ids = [];
-  if (faultsOf(view, key).length) ids.push(idOf(`${key}-fault`));
-  if (view.ui.help.includes(key)) ids.push(idOf(`${key}-help`));
+  if (faultsOf(view, key).length) ids.push(view.id(`${key}-fault`));
+  if (view.ui.help.includes(key)) ids.push(view.id(`${key}-help`));
   return ids.join(" ");
 }
 
@@ -32,7 +32,7 @@ export function explainButton(view, key) {
     type="button"
     class="explain"
     aria-expanded=${open ? "true" : "false"}
-    aria-controls=${idOf(`${key}-help`)}
+    aria-controls=${view.id(`${key}-help`)}
     aria-label=${words.t("ask.explain", { label })}
     @click=${() => view.show((now) => ({ help: listed(now.help, key, !now.help.includes(key)) }))}
   >?</button>`;
@@ -44,12 +44,12 @@ export function belowControl(view, key) {
   const limits = description.limits[fieldNamed(key)?.path ?? ""];
   const format = words.format.decimal;
   return html`
-    <p class="help" id=${idOf(`${key}-help`)} ?hidden=${!ui.help.includes(key)}>
+    <p class="help" id=${view.id(`${key}-help`)} ?hidden=${!ui.help.includes(key)}>
       ${words.t(/** @type {import("../i18n.js").TextKey} */ (`help.${key}`))}
       ${limits ? words.t("ask.limits", { low: format(limits.low), high: format(limits.high) }) : nothing}
     </p>
     ${faultsOf(view, key).length
-      ? html`<div class="faults" id=${idOf(`${key}-fault`)}>
+      ? html`<div class="faults" id=${view.id(`${key}-fault`)}>
           ${faultsOf(view, key).map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}
         </div>`
       : nothing}
@@ -60,7 +60,7 @@ export function belowControl(view, key) {
 export function field(view, key, control) {
   return html`<div class="field" data-field=${key}>
     <div class="field-head">
-      <label for=${idOf(key)}>${view.words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`))}</label>
+      <label for=${view.id(key)}>${view.words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`))}</label>
       ${explainButton(view, key)}
     </div>
     ${control} ${belowControl(view, key)}
@@ -100,10 +100,11 @@ export function entryField(view, key, common = []) {
     key,
     html`<div class="entry"><div class="box">
         <input
-          id=${idOf(key)}
+          id=${view.id(key)}
           type="text"
           inputmode=${{ integer: "numeric", decimal: "decimal" }[/** @type {string} */ (fieldNamed(key)?.kind)] ?? "text"}
           autocomplete="off"
+          maxlength=${longestOf(key)}
           .value=${live(state[key])}
           placeholder=${defaultText(view, key) || nothing}
           aria-invalid=${isInvalid(view, key) ? "true" : nothing}
@@ -129,7 +130,7 @@ export function entryField(view, key, common = []) {
 /** @param {View} view @param {Key} key @param {[string, string][]} options value and text @param {string} value @param {(value: string) => void} choose */
 export function select(view, key, options, value, choose) {
   return html`<select
-    id=${idOf(key)}
+    id=${view.id(key)}
     aria-invalid=${isInvalid(view, key) ? "true" : nothing}
     aria-describedby=${describedBy(view, key) || nothing}
     @change=${(/** @type {Event} */ event) => choose(/** @type {HTMLSelectElement} */ (event.target).value)}

@@ -133,7 +133,10 @@ export function figure(view) {
         ? html`<li>${words.t("note.gib", { marketed: format.marketed(gpu.memory_bytes), mebibytes: format.mebibytes(usable), usable: format.size(usable) })}</li>`
         : nothing}
       ${answer.hardware?.usable_is_derived ? html`<li>${words.t("note.derived")}</li>` : nothing}
-      <li>${words.t("note.batch", { length: format.integer(batch?.sequence_length ?? 0), batch: format.integer(batch?.per_device ?? 0) })}</li>
+      <li>${words.t("note.batch", {
+          length: words.plural("count.tokens", batch?.sequence_length ?? 0),
+          batch: format.integer(batch?.per_device ?? 0),
+        })}</li>
     </ul>
   </section>`;
 }

@@ -6,18 +6,19 @@ import { live } from "lit/directives/live.js";
 import { changed } from "../store.js";
 import { belowControl, describedBy, explainButton, field, isInvalid, entryField } from "./field.js";
 import { expert } from "./expert.js";
-import { idOf, onToggle } from "./view.js";
+import { rankIn, usualGpus, usualModels } from "../search.js";
+import { onToggle } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
-/** @typedef {import("../combobox.js").Option} Option */
+/** @typedef {import("../search.js").Option} Option */
 
-/** @type {WeakMap<object, {lang: string, models: Option[], gpus: Option[]}>} */
-const kept = new WeakMap();
+/** @type {WeakMap<object, {models: Option[], gpus: Option[]}>} */
+const kept = new WeakMap(); // by the words: each calculator of a document speaks its own language
 
 /** The lists of both comboboxes; made once a language. @param {View} view */
 function optionsOf({ description, words }) {
-  const known = kept.get(description);
-  if (known?.lang === words.lang) return known;
+  const known = kept.get(words);
+  if (known) return known;
   const { format } = words;
   const models = description.models
     .map((model) => ({
@@ -25,7 +26,9 @@ function optionsOf({ description, words }) {
       name: model.name,
       detail: [format.compact(model.parameters), model.hf_id ?? ""].filter(Boolean).join(" · "),
       group: model.organisation,
-      search: [model.name, model.id, model.hf_id ?? "", ...model.aliases, model.family, model.organisation].join("\n").toLowerCase(),
+      names: [model.name, model.id, model.hf_id ?? "", ...model.aliases].filter(Boolean),
+      about: [model.family, model.organisation],
+      usual: rankIn(usualModels, model.id),
     }))
     .sort((a, b) => a.group.localeCompare(b.group, words.lang));
   const order = ["datacenter", "workstation", "desktop", "consumer"];
@@ -36,10 +39,12 @@ function optionsOf({ description, words }) {
       name: gpu.name,
       detail: words.t("gpu.memory", { size: format.size(gpu.usable_bytes), architecture: gpu.architecture }),
       group: words.maybe(`segment.${gpu.segment}`, gpu.segment),
-      search: [gpu.name, gpu.id, gpu.vendor, gpu.architecture, `${format.gibibytes(gpu.memory_bytes)}gb`].join("\n").toLowerCase(),
+      names: [gpu.name, gpu.id],
+      about: [gpu.vendor, gpu.architecture, `${format.gibibytes(gpu.memory_bytes)}gb`],
+      usual: rankIn(usualGpus, gpu.id),
     }));
-  const made = { lang: words.lang, models, gpus };
-  kept.set(description, made);
+  const made = { models, gpus };
+  kept.set(words, made);
   return made;
 }
 
@@ -50,7 +55,7 @@ function combobox(view, key, options) {
     view,
     key,
     html`<tunefit-combobox
-      name=${idOf(key)}
+      name=${view.id(key)}
       label=${words.t(`field.${key}`)}
       .options=${options}
       .value=${key === "model" && state.config ? "" : state[key]}
@@ -73,7 +78,7 @@ function config(view) {
       view,
       "config",
       html`<textarea
-        id=${idOf("config")}
+        id=${view.id("config")}
         rows="6"
         spellcheck="false"
         autocomplete="off"
@@ -97,7 +102,7 @@ function method(view) {
     <div class="radios">
       ${/** @type {const} */ (["full", "lora", "qlora"]).map(
         (value) => html`<label class="radio">
-          <input type="radio" name=${idOf("method")} value=${value} .checked=${live(state.method === value)} @change=${() => view.set({ method: value })} />
+          <input type="radio" name=${view.id("method")} value=${value} .checked=${live(state.method === value)} @change=${() => view.set({ method: value })} />
           <span class="radio-name">${value === "full" ? words.t("method.full.short") : names[value]}</span>
           <span class="radio-what">${words.t(`method.${value}.what`)}</span>
         </label>`,
@@ -114,7 +119,7 @@ function checkpointing(view) {
     <div class="field-head">
       <label class="check">
         <input
-          id=${idOf("checkpointing")}
+          id=${view.id("checkpointing")}
           type="checkbox"
           .checked=${live(state.checkpointing !== "none")}
           aria-describedby=${describedBy(view, "checkpointing") || nothing}
@@ -140,9 +145,9 @@ function elsewhere({ told }) {
 export function question(view) {
   const { words, state } = view;
   const { models, gpus } = optionsOf(view);
-  return html`<form class="ask" aria-labelledby=${idOf("ask")} @submit=${(/** @type {Event} */ event) => event.preventDefault()}>
+  return html`<form class="ask" aria-labelledby=${view.id("ask")} @submit=${(/** @type {Event} */ event) => event.preventDefault()}>
     <div class="ask-head">
-      <h2 id=${idOf("ask")}>${words.t("ask.heading")}</h2>
+      <h2 id=${view.id("ask")}>${words.t("ask.heading")}</h2>
       ${changed(state).length ? html`<button type="button" class="quiet" @click=${view.reset}>${words.t("ask.reset")}</button>` : nothing}
     </div>
     ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}

@@ -8,20 +8,30 @@ import { valueText } from "./field.js";
 
 /** @typedef {import("./view.js").View} View */
 
+/** What is trained of the parameters: adapters stand beside them. @param {import("../contract.d.ts").Report} answer */
+function countsKey({ request, model }) {
+  if (request?.method?.kind === "lora") return "recipe.counts.beside";
+  return model?.parameters === model?.trainable_parameters ? "recipe.counts.all" : "recipe.counts.some";
+}
+
 /** The recipe in sentences. @param {Pick<View, "words" | "answer">} view @returns {string[]} */
 export function recipeSentences({ words, answer }) {
   const recipe = answer?.recipe;
   const model = answer?.model;
   if (!recipe || !model) return [];
   const { format } = words;
+  const bytesOf = (/** @type {number} */ count) => words.plural("count.bytes", count);
   const { weights, gradients, optimizer_states, optimizer_transient } = recipe.bytes_per_trainable_parameter;
-  const bytes = { weights: format.decimal(weights), gradients: format.decimal(gradients), states: format.decimal(optimizer_states) };
+  const bytes = { weights: bytesOf(weights), gradients: format.decimal(gradients), states: format.decimal(optimizer_states) };
   return [
     words.maybe(`recipe.${recipe.code}`, ""),
     words.t("recipe.trained", bytes),
     optimizer_transient ? words.t("recipe.transient", { transient: format.decimal(optimizer_transient) }) : "",
-    recipe.bytes_per_frozen_parameter ? words.t("recipe.frozen", { frozen: format.decimal(recipe.bytes_per_frozen_parameter) }) : "",
-    words.t("recipe.counts.exact", { parameters: format.integer(model.parameters), trainable: format.integer(model.trainable_parameters) }),
+    recipe.bytes_per_frozen_parameter ? words.t("recipe.frozen", { frozen: bytesOf(recipe.bytes_per_frozen_parameter) }) : "",
+    words.t(countsKey(answer), {
+      parameters: format.integer(model.parameters),
+      trainable: format.integer(model.trainable_parameters),
+    }),
   ].filter(Boolean);
 }
 

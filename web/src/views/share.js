@@ -2,30 +2,35 @@
 
 import { html, nothing } from "lit";
 
-import { idOf } from "./view.js";
+import { fieldNamed } from "../fields.js";
+import { enters } from "../fragment.js";
 
 /** @typedef {import("./view.js").View} View */
 
 /** @param {View} view */
 export function share(view) {
-  const { words, ui, state, answer } = view;
+  const { words, ui, state, answer, outdated } = view;
+  /** An earlier answer is not copied as that to the present input. @param {"markdown" | "json"} kind */
+  const copyButton = (kind) => html`<button type="button" ?disabled=${!answer || outdated} @click=${() => view.copy(kind)}>
+    ${words.t(`share.${kind}`)}
+  </button>`;
+  const linkable = enters("config", state.config);
   return html`<section class="share">
     <h3>${words.t("share.heading")}</h3>
     <div class="buttons">
       ${view.isPage ? html`<button type="button" @click=${() => view.copy("link")}>${words.t("share.link")}</button>` : nothing}
-      <button type="button" ?disabled=${!answer} @click=${() => view.copy("markdown")}>${words.t("share.markdown")}</button>
-      <button type="button" ?disabled=${!answer} @click=${() => view.copy("json")}>${words.t("share.json")}</button>
-      <button type="button" @click=${() => print()}>${words.t("share.print")}</button>
+      ${copyButton("markdown")} ${copyButton("json")}
+      ${view.isPage ? html`<button type="button" @click=${() => print()}>${words.t("share.print")}</button>` : nothing}
       <span class="copied" role="status">${ui.copied ? words.t("share.copied") : ""}</span>
     </div>
     ${state.config && view.isPage
       ? html`<p>
           <label class="check">
-            <input type="checkbox" .checked=${ui.withConfig} aria-describedby=${idOf("with-config")}
+            <input type="checkbox" .checked=${ui.withConfig && linkable} ?disabled=${!linkable} aria-describedby=${view.id("with-config")}
               @change=${(/** @type {Event} */ event) => view.show({ withConfig: /** @type {HTMLInputElement} */ (event.target).checked })} />
             ${words.t("share.config")}
           </label>
-          <small id=${idOf("with-config")}>${words.t("share.config.note")}</small>
+          <small id=${view.id("with-config")}>${words.t(linkable ? "share.config.note" : "share.config.long")}</small>
         </p>`
       : nothing}
     ${ui.manual
@@ -35,25 +40,31 @@ export function share(view) {
   </section>`;
 }
 
+/** @param {import("../contract.d.ts").Dropped} part @param {View["words"]} words */
+function droppedText({ key, value, reason }, words) {
+  const form = reason === "invalid" ? words.maybe(`form.${fieldNamed(key)?.path}`, "") : "";
+  return words.t(form ? "link.dropped.invalid.form" : `link.dropped.${reason}`, { key, value, form });
+}
+
 /** Parts of the link that were left out. @param {View} view */
-export function dropped({ words, dropped: parts }) {
+export function dropped(view) {
+  const { words, dropped: parts } = view;
   if (parts.length === 0) return nothing;
-  return html`<section class="dropped" aria-labelledby=${idOf("dropped")}>
-    <h2 id=${idOf("dropped")}>${words.t("link.dropped.heading")}</h2>
+  return html`<section class="dropped" aria-labelledby=${view.id("dropped")}>
+    <h2 id=${view.id("dropped")}>${words.t("link.dropped.heading")}</h2>
     <ul>
-      ${parts.map(({ key, value, reason }) => html`<li>${words.t(`link.dropped.${reason}`, { key, value })}</li>`)}
+      ${parts.map((part) => html`<li>${droppedText(part, words)}</li>`)}
     </ul>
   </section>`;
 }
 
 /** @param {View} view */
-export function foot({ words, description }) {
-  return html`<footer class="foot">
-    <details class="private">
+export function foot({ words, description, isPage }) {
+  const body = html`<details class="private">
       <summary>${words.t("foot.private")}</summary>
       <p>${words.t("foot.private.how")}</p>
     </details>
     <p>${words.t("foot.method")}</p>
-    <p>${words.t("foot.version", { version: description.version, date: words.format.date(description.catalog_date) })}</p>
-  </footer>`;
+    <p>${words.t("foot.version", { version: description.version, date: words.format.date(description.catalog_date) })}</p>`;
+  return isPage ? html`<footer class="foot">${body}</footer>` : html`<div class="foot">${body}</div>`;
 }

@@ -78,7 +78,7 @@ function line(view, { id, name, what, family, bytes, range, kind, formula_id, so
     <p>${what}</p>
     <p class="term-kind">
       <span class="tag">${words.t(`kind.${kind}`)}</span> ${words.t(`kind.${kind}.what`)}
-      ${range ? words.range(range) : words.t("terms.exact.bytes", { bytes: format.integer(bytes) })}
+      ${range ? words.range(range) : words.plural("count.bytes", bytes)}
     </p>
     ${items.length ? itemTable(view, words.t("terms.items", { term: name }), items) : nothing}
     ${evidence(view, formula_id, source_ids)}

@@ -2,7 +2,6 @@
 
 import { html, nothing, svg } from "lit";
 
-import { idOf } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {NonNullable<import("../contract.d.ts").Report["fit"]>["verdict"]} Verdict */
@@ -13,10 +12,26 @@ const shapes = {
   does_not_fit: svg`<path d="M6.5 6.5l11 11M17.5 6.5l-11 11" />`,
 };
 
-/** A sign whose shape says it too, not its colour alone. @param {Verdict} verdict */
-export const sign = (verdict) => html`<svg class="sign" data-verdict=${verdict} viewBox="0 0 24 24" aria-hidden="true">
+/**
+ * A sign whose shape says it too, not its colour alone; hollow where there is something else against the card.
+ * @param {Verdict} verdict
+ */
+export const sign = (verdict, hollow = false) => html`<svg
+  class="sign"
+  data-verdict=${verdict}
+  ?data-hollow=${hollow}
+  viewBox="0 0 24 24"
+  aria-hidden="true"
+>
   <circle cx="12" cy="12" r="12" />${shapes[verdict]}
 </svg>`;
+
+/** @param {Pick<NonNullable<import("../contract.d.ts").Report["fit"]>, "verdict" | "headroom_bytes">} fit */
+function verdictKey({ verdict: kind, headroom_bytes: headroom }) {
+  if (kind === "does_not_fit") return "verdict.does_not_fit";
+  if (kind === "fits") return headroom === 0 ? "verdict.fits.full" : "verdict.fits";
+  return headroom === 0 ? "verdict.tight.full" : headroom < 0 ? "verdict.tight.short" : "verdict.tight.spare";
+}
 
 /** The verdict as plain text, for the status line, the copies and the tests. @param {Pick<View, "words" | "answer">} view @returns {string} */
 export function verdictText({ words, answer }) {
@@ -25,9 +40,7 @@ export function verdictText({ words, answer }) {
   if (!fit || !gpu) return "";
   const headroom = words.format.size(Math.abs(fit.headroom_bytes));
   const name = gpu.replace(/ (?=\d\w*$)/, "\u00a0"); // "RTX 4090" stays on one line
-  const key = fit.verdict !== "tight" ? /** @type {const} */ (`verdict.${fit.verdict}`)
-    : fit.headroom_bytes < 0 ? "verdict.tight.short" : "verdict.tight.spare";
-  return words.t(key, { gpu: name, headroom });
+  return words.t(verdictKey(fit), { gpu: name, headroom });
 }
 
 /** @param {Pick<View, "words" | "answer">} view @returns {"method.full" | "method.lora" | "method.qlora"} */
@@ -43,7 +56,7 @@ export function basisText({ words, answer }) {
   return words.t("verdict.basis", {
     method: words.t(methodKey({ words, answer })),
     model: answer.model.name,
-    length: words.format.integer(answer.request?.batch?.sequence_length ?? 0),
+    length: words.plural("count.tokens", answer.request?.batch?.sequence_length ?? 0),
     batch: words.format.integer(answer.request?.batch?.per_device ?? 0),
     expected: words.format.size(device.expected),
     usable: words.format.size(answer.fit.usable_bytes),
@@ -51,29 +64,53 @@ export function basisText({ words, answer }) {
   });
 }
 
+/**
+ * What stands above the answer: its verdict; or, where the input as it is has no answer, the first thing wrong with it.
+ * @param {Pick<View, "words" | "answer" | "outdated" | "told">} view
+ * @returns {{verdict: Verdict | "none", headline: string}}
+ */
+export function verdictOf({ words, answer, outdated, told }) {
+  if (!outdated && answer?.fit) return { verdict: answer.fit.verdict, headline: verdictText({ words, answer }) };
+  const fault = told.find(({ severity }) => severity === "error");
+  return { verdict: "none", headline: fault ? words.t("verdict.invalid", { message: fault.text }) : words.t("verdict.first") };
+}
+
+/** The last answer, while the input as it is has none. @param {View} view */
+function earlier(view) {
+  const { words, answer } = view;
+  const fit = answer?.fit;
+  if (!fit) return nothing;
+  return html`<div class="earlier">
+    <p class="earlier-note">${words.t("verdict.earlier")}</p>
+    <p>${sign(fit.verdict)} ${verdictText(view)}</p>
+    <p class="basis">${basisText(view)}</p>
+  </div>`;
+}
+
 /** @param {View} view */
 export function verdict(view) {
-  const { words, answer, outdated } = view;
-  const fit = answer?.fit;
-  const body = fit
-    ? html`
-        <p class="badge">${sign(fit.verdict)} ${words.t(`verdict.word.${fit.verdict}`)}</p>
-        <h2 class="said" id=${idOf("verdict")}>${verdictText(view)}</h2>
-        <p class="basis">${basisText(view)}</p>
-      `
-    : html`<h2 class="said" id=${idOf("verdict")}>${words.t("verdict.first")}</h2>`;
-  return html`<section class="verdict" data-testid="verdict" data-verdict=${fit?.verdict ?? "none"} aria-labelledby=${idOf("verdict")}>
-    ${body} ${outdated && fit ? html`<p class="outdated-note">${words.t("verdict.outdated")}</p>` : nothing}
+  const { words, outdated } = view;
+  const { verdict: kind, headline } = verdictOf(view);
+  const id = view.id("verdict");
+  return html`<section class="verdict" data-testid="verdict" data-verdict=${kind} aria-labelledby=${id}>
+    ${kind === "none" ? nothing : html`<p class="badge">${sign(kind)} ${words.t(`verdict.word.${kind}`)}</p>`}
+    <h2 class="said" id=${id}>${headline}</h2>
+    ${outdated ? earlier(view) : html`<p class="basis">${basisText(view)}</p>`}
   </section>`;
 }
 
 /** Shown while the verdict itself is out of sight; it says nothing new, so it is not read aloud. @param {View} view @param {boolean} visible */
 export function glance({ words, answer, outdated }, visible) {
+  if (outdated) {
+    return html`<div class="glance" ?data-visible=${visible} data-outdated aria-hidden="true">
+      <strong>${words.t("verdict.word.none")}</strong>
+    </div>`;
+  }
   const fit = answer?.fit;
   const device = answer?.memory?.per_gpu.device;
   if (!fit || !device || !answer?.hardware) return nothing;
   const { format } = words;
-  return html`<div class="glance" ?data-visible=${visible} ?data-outdated=${outdated} aria-hidden="true">
+  return html`<div class="glance" ?data-visible=${visible} aria-hidden="true">
     ${sign(fit.verdict)} <strong>${words.t(`verdict.word.${fit.verdict}`)}</strong>
     <span>${format.size(device.expected)} / ${format.size(fit.usable_bytes)}</span>
     <span class="glance-gpu">${answer.hardware.name}</span>

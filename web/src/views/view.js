@@ -11,7 +11,8 @@ import { html, nothing } from "lit";
  * @property {boolean} outdated  the answer is of an earlier input
  * @property {import("../issues.js").Told[]} told  what is wrong with the input
  * @property {import("../contract.d.ts").Dropped[]} dropped  parts of the link left out
- * @property {boolean} isPage  the link in the address bar is this calculator's
+ * @property {boolean} isPage  the document is this calculator's: its title, its language and the link in the address bar
+ * @property {(name: string) => string} id  an id that no other calculator of the document has
  * @property {Ui} ui
  * @property {(patch: Partial<import("../contract.d.ts").State>) => void} set
  * @property {(change: Partial<Ui> | ((ui: Ui) => Partial<Ui>)) => void} show
@@ -32,9 +33,6 @@ import { html, nothing } from "lit";
  * @property {boolean} withConfig  the pasted config goes into the link
  * @property {boolean} ownTargets  the list of modules is being typed
  */
-
-/** An id for an element of this page. @param {string} name */
-export const idOf = (name) => `tunefit-${name}`;
 
 /** The names with or without one of them. @param {readonly string[]} names @param {string} name @param {boolean} present */
 export const listed = (names, name, present) => [...names.filter((other) => other !== name), ...(present ? [name] : [])];

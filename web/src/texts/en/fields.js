@@ -32,7 +32,6 @@ export const fieldTexts = {
   "help.rank": "The width of the added matrices. 8 to 64 is common; memory for the adapter grows in proportion.",
   "field.targets": "Adapted modules",
   "help.targets": "Which matrices get an adapter. “All linear” learns most; attention only is leaner.",
-  "targets.qv": "Attention: query and value",
   "targets.qkvo": "Attention: all four",
   "targets.all": "All linear layers",
   "targets.own": "My own list…",
