@@ -1,7 +1,7 @@
-// <tunefit-calculator>: the page, and the same inside somebody's documentation. It joins the core, the state, the link and
-// the parts. Attributes: `model`, `method`, `gpu` and `lang` set what it opens with; `page` says that the document is its
-// own: title, language, landmarks, and the part of the address after #. Without it nothing outside the element is touched
-// but for the stylesheet that it brings.
+// <tunefit-calculator>: the page, and the same inside somebody's documentation. It joins the core, the state, the
+// link and the parts. Attributes: `model`, `method`, `gpu` and `lang` set what it opens with; `page` says that the
+// document is its own: title, language, landmarks, and the part of the address after #. Without it nothing outside
+// the element is touched but for the stylesheet that it brings.
 
 import { LitElement, html, nothing } from "lit";
 
@@ -22,6 +22,7 @@ import { assumed, recipe } from "./views/recipe.js";
 import { dropped, foot, share } from "./views/share.js";
 import { step } from "./views/step.js";
 import { terms } from "./views/terms.js";
+import { startUi } from "./views/view.js";
 import { glance, verdict, verdictOf } from "./views/verdict.js";
 
 /** @typedef {import("./views/view.js").View} View */
@@ -64,18 +65,7 @@ export class Calculator extends LitElement {
   constructor() {
     super();
     this.page = false;
-    /** @type {Ui} */
-    this.ui = {
-      help: [],
-      open: [],
-      pasting: false,
-      expert: false,
-      pointed: "",
-      copied: false,
-      manual: "",
-      withConfig: false,
-      ownTargets: false,
-    };
+    this.ui = startUi;
     this.words = createWords(pickLang(navigator.languages));
     this.failure = "";
     this.status = "";
@@ -226,13 +216,7 @@ export class Calculator extends LitElement {
     const { state, answer, extras, outdated, report, core } = store;
     const told = tell(report.issues, state, words);
     return {
-      words,
-      ui,
-      state,
-      answer,
-      extras,
-      outdated,
-      told,
+      ...{ words, ui, state, answer, extras, outdated, told },
       description: core.description,
       dropped: this.#dropped,
       isPage: this.page,
@@ -260,24 +244,27 @@ export class Calculator extends LitElement {
   #langButton(lang) {
     const name = { en: "English", nl: "Nederlands" }[lang];
     const pressed = lang === this.words.lang ? "true" : "false";
-    return html`<button type="button" lang=${lang} aria-pressed=${pressed} @click=${() => this.#speak(lang)}>${name}</button>`;
+    const speak = () => this.#speak(lang);
+    return html`<button type="button" lang=${lang} aria-pressed=${pressed} @click=${speak}>${name}</button>`;
   }
 
   render() {
-    const { words } = this;
-    if (this.failure) return html`<p class="failed" role="alert">${words.t("page.failed", { reason: this.failure })}</p>`;
+    const { t } = this.words;
+    if (this.failure) return html`<p class="failed" role="alert">${t("page.failed", { reason: this.failure })}</p>`;
     const view = this.#view();
     if (!view) return nothing;
-    const t = words.t;
     const about = html`<p>${t("page.description")}</p>
-      <div class="langs" role="group" aria-label=${t("page.language")}>${langs.map((lang) => this.#langButton(lang))}</div>`;
+      <div class="langs" role="group" aria-label=${t("page.language")}>
+        ${langs.map((lang) => this.#langButton(lang))}
+      </div>`;
     const skip = (/** @type {Event} */ event) => {
       event.preventDefault();
       /** @type {HTMLElement | null} */ (this.querySelector(".answer"))?.focus();
     };
+    const id = view.id("answer");
     const label = t("page.answer");
     const body = html`${question(view)}
-      <div class="answer" id=${view.id("answer")} tabindex="-1" role="region" aria-label=${label} ?data-outdated=${view.outdated}>
+      <div class="answer" id=${id} tabindex="-1" role="region" aria-label=${label} ?data-outdated=${view.outdated}>
         ${dropped(view)} ${verdict(view)} ${figure(view)}
         <div class="two">${limits(view)} ${recipe(view)}</div>
         ${cards(view)} ${terms(view)} ${step(view)} ${assumed(view)} ${share(view)}
@@ -290,7 +277,7 @@ export class Calculator extends LitElement {
         <div class="layout">${body}</div>
         ${foot(view)}`;
     }
-    return html`<a class="skip" href="#${view.id("answer")}" @click=${skip}>${t("page.skip")}</a>
+    return html`<a class="skip" href="#${id}" @click=${skip}>${t("page.skip")}</a>
       <header class="head"><h1>${mark}</h1>${about}</header>
       ${status}
       <main class="layout">${body}</main>

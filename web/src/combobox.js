@@ -1,6 +1,6 @@
-// A searchable list (ARIA APG: editable combobox with list autocomplete). It keeps only what is open, active and being
-// typed; the value is its parent's. Events: `pick` with the option's id, or with the typed text where it stands for none:
-// then its parent says what is wrong with it.
+// A searchable list (ARIA APG: editable combobox with list autocomplete). It keeps only what is open, active and
+// being typed; the value is its parent's. Events: `pick` with the option's id, or with the typed text where it stands
+// for none: then its parent says what is wrong with it.
 
 import { LitElement, html, nothing } from "lit";
 import { groups } from "d3-array";
@@ -120,6 +120,10 @@ export class Combobox extends LitElement {
     this.updateComplete.then(() => this.querySelector(".option.active")?.scrollIntoView({ block: "nearest" }));
   }
 
+  #click() {
+    if (!this.open) this.#activate(Math.max(0, this.options.findIndex(({ id }) => id === this.value)));
+  }
+
   /** @param {KeyboardEvent} event */
   #keydown(event) {
     const last = this.shown.length - 1;
@@ -218,7 +222,7 @@ export class Combobox extends LitElement {
           @input=${this.#input}
           @keydown=${this.#keydown}
           @focus=${(/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).select()}
-          @click=${() => this.open || this.#activate(Math.max(0, this.options.findIndex(({ id }) => id === this.value)))}
+          @click=${this.#click}
         />
         <span class="combobox-arrow" aria-hidden="true"></span>
         <div

@@ -21,7 +21,10 @@ async function load(url) {
   return response;
 }
 
-/** The three parts of the core: embedded in the offline file (scripts/pack_offline.mjs), else fetched beside this script. */
+/**
+ * The three parts of the core: embedded in the offline file (scripts/pack_offline.mjs), else fetched beside this
+ * script.
+ */
 async function parts() {
   const embedded = /** @type {{tunefitCreateCore?: Factory}} */ (globalThis).tunefitCreateCore;
   const wasm = document.getElementById("tunefit-wasm")?.textContent;

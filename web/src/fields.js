@@ -1,6 +1,6 @@
-// Every field that a person can set: its name in the state and in the link, and its place in the request. A value is the
-// text as typed or chosen, "" where it is left to the stack's default. What a text means is decided here once; whether it
-// is possible is the core's to say.
+// Every field that a person can set: its name in the state and in the link, and its place in the request. A value is
+// the text as typed or chosen, "" where it is left to the stack's default. What a text means is decided here once;
+// whether it is possible is the core's to say.
 
 /** @typedef {import("./contract.d.ts").State} State */
 /** @typedef {import("./contract.d.ts").Request} Request */
@@ -18,7 +18,7 @@
  * @property {string} path  where the core's issues and limits name it
  * @property {"text" | "integer" | "decimal" | "choice" | "list"} kind
  * @property {string} start  what the page opens with
- * @property {string[]} [choices]  the values of a choice; default: what the core models (Description.choices of the path)
+ * @property {string[]} [choices]  the values of a choice; default: what the core models (Description.choices)
  * @property {"lora" | "qlora"} [only]  the method it belongs to
  */
 
@@ -38,9 +38,15 @@ export const fields = [
   { key: "targets", path: "method.target_modules", kind: "list", start: "", only: "lora" },
   { key: "dropout", path: "method.dropout", kind: "decimal", start: "", only: "lora" },
   { key: "save", path: "method.modules_to_save", kind: "list", start: "", only: "lora" },
-  { key: "adapter", path: "method.adapter_dtype", kind: "choice", start: "", only: "lora", choices: ["fp32", "bf16", "fp16"] },
+  {
+    key: "adapter", path: "method.adapter_dtype", kind: "choice", start: "", only: "lora",
+    choices: ["fp32", "bf16", "fp16"],
+  },
   { key: "quant", path: "quantization.kind", kind: "choice", start: "", only: "qlora" },
-  { key: "double", path: "quantization.double_quant", kind: "choice", start: "", only: "qlora", choices: ["true", "false"] },
+  {
+    key: "double", path: "quantization.double_quant", kind: "choice", start: "", only: "qlora",
+    choices: ["true", "false"],
+  },
   { key: "prepare", path: "quantization.prepare_kbit", kind: "choice", start: "", only: "qlora" },
   {
     key: "precision", path: "precision", kind: "choice", start: "",
@@ -59,7 +65,10 @@ const byKey = Object.fromEntries(fields.map((field) => [field.key, field]));
 /** @param {string} key @returns {Field | undefined} */
 export const fieldNamed = (key) => (Object.hasOwn(byKey, key) ? byKey[key] : undefined);
 
-/** Longest text that a field takes, in UTF-16 units; what is pasted as a config is the core's to judge. @param {Key} key */
+/**
+ * Longest text that a field takes, in UTF-16 units; what is pasted as a config is the core's to judge.
+ * @param {Key} key
+ */
 export function longestOf(key) {
   const kind = fieldNamed(key)?.kind;
   if (key === "config") return Infinity;
@@ -84,8 +93,8 @@ const precisions = {
 /** The named precision that a resolved request has, or "". @param {Request["precision"]} precision */
 export const precisionNamed = (precision) =>
   Object.keys(precisions).find((name) => {
-    const { weights, compute, autocast } = precisions[name];
-    return precision && precision.weights === weights && precision.compute === compute && precision.autocast === autocast;
+    const found = /** @type {Record<string, unknown>} */ (precision ?? {});
+    return Object.entries(precisions[name]).every(([part, value]) => found[part] === value);
   }) ?? "";
 
 /** @returns {State} what the page opens with */

@@ -1,5 +1,5 @@
-// Numbers as people read them. The core speaks in bytes; the page shows GiB (2^30), as nvidia-smi and torch do. Nothing is
-// calculated here beyond the change of unit.
+// Numbers as people read them. The core speaks in bytes; the page shows GiB (2^30), as nvidia-smi and torch do.
+// Nothing is calculated here beyond the change of unit.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -16,7 +16,8 @@ export function createFormat(locale) {
   const number = (value, options) => {
     const name = JSON.stringify(options);
     // Models are named in B, also where a billion is written bn.
-    const formatter = kept.get(name) ?? new Intl.NumberFormat(options.notation && locale === "en-GB" ? "en-US" : locale, options);
+    const own = options.notation && locale === "en-GB" ? "en-US" : locale;
+    const formatter = kept.get(name) ?? new Intl.NumberFormat(own, options);
     kept.set(name, formatter);
     return formatter.format(value).replace(/^-/, "−");
   };
@@ -26,7 +27,8 @@ export function createFormat(locale) {
   /** The unit a size is shown in, and its digits. @param {number} bytes */
   const unitOf = (bytes) => {
     const size = Math.abs(bytes);
-    if (size >= 0.0995 * GiB) return { unit: "GiB", scale: GiB, digits: size >= 999.5 * GiB ? 0 : size >= 9.95 * GiB ? 1 : 2 };
+    if (size >= 999.5 * GiB) return { unit: "GiB", scale: GiB, digits: 0 };
+    if (size >= 0.0995 * GiB) return { unit: "GiB", scale: GiB, digits: size >= 9.95 * GiB ? 1 : 2 };
     if (size >= 0.0995 * MiB) return { unit: "MiB", scale: MiB, digits: size >= 9.95 * MiB ? 0 : 1 };
     if (size >= KiB) return { unit: "KiB", scale: KiB, digits: 0 };
     return { unit: "B", scale: 1, digits: 0 };
@@ -57,11 +59,16 @@ export function createFormat(locale) {
     /** "8.03 B" and "8,03 mld.": parameters. @param {number} value */
     compact: (value) => number(value, { notation: "compact", maximumSignificantDigits: 3 }),
     /** "37%"; what is there but too little to say is "< 0.1%". @param {number} share */
-    percent: (share) => (share > 0 && share < 0.001 ? "< " : "") + number(share > 0 ? Math.max(share, 0.001) : share, { style: "percent", maximumFractionDigits: share < 0.0995 ? 1 : 0 }),
+    percent: (share) => {
+      const shown = share > 0 ? Math.max(share, 0.001) : share;
+      const text = number(shown, { style: "percent", maximumFractionDigits: share < 0.0995 ? 1 : 0 });
+      return shown > share ? `< ${text}` : text;
+    },
     /** "30 November 2026". @param {string} iso */
     date: (iso) => {
       const date = new Date(`${iso}T12:00:00Z`);
-      return Number.isNaN(date.valueOf()) ? iso : new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(date);
+      if (Number.isNaN(date.valueOf())) return iso;
+      return new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(date);
     },
     /** "a, b or c". @param {string[]} items */
     either: (items) => new Intl.ListFormat(locale, { type: "disjunction" }).format(items),

@@ -7,7 +7,10 @@ import { choicesOf, fieldNamed, fields, longestOf, numberOrText, shortened, star
 /** @typedef {import("./contract.d.ts").Description} Description */
 /** @typedef {import("./contract.d.ts").Dropped} Dropped */
 
-/** Longest link read: browsers differ, and a pasted config is a few kB; the rest of a link needs far less than its share. */
+/**
+ * Longest link read: browsers differ, and a pasted config is a few kB; the rest of a link needs far less than its
+ * share.
+ */
 const lengthLimit = 64 * 1024;
 const configLimit = 56 * 1024;
 
@@ -18,7 +21,8 @@ const version = "1";
 const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
 
 /** Percent-encoding that leaves a model's name readable. @param {string} text */
-const encode = (text) => encodeURIComponent(wellFormed(text)).replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%3A/g, ":");
+const encode = (text) =>
+  encodeURIComponent(wellFormed(text)).replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%3A/g, ":");
 
 /** Whether a value is short enough for a link. @param {import("./fields.js").Key} key @param {string} value */
 export const enters = (key, value) =>
@@ -41,9 +45,6 @@ export function encodeFragment(state, { lang, withConfig = false } = {}) {
 }
 
 /** @param {string} text */
-const isLang = (text) => text === "en" || text === "nl";
-
-/** @param {string} text */
 function decode(text) {
   try {
     return wellFormed(decodeURIComponent(text.replaceAll("+", " ")));
@@ -52,8 +53,13 @@ function decode(text) {
   }
 }
 
-/** Whether a link's value can stand in a field. @param {string} key @param {string} value @param {Description} description */
+/**
+ * Whether a link's value can stand in a field.
+ * @param {string} key @param {string} value @param {Description} description
+ */
 function valid(key, value, description) {
+  if (key === "v") return value === version;
+  if (key === "lang") return value === "en" || value === "nl";
   const field = fieldNamed(key);
   if (!field) return false;
   if (!enters(field.key, value)) return false;
@@ -69,7 +75,8 @@ function valid(key, value, description) {
   if (field.kind === "integer" || field.kind === "decimal") {
     const number = numberOrText(value, field.kind);
     const { low, high } = description.limits[field.path] ?? { low: -Infinity, high: Infinity };
-    return typeof number === "number" && number >= low && number <= high && (field.kind === "decimal" || Number.isInteger(number));
+    if (typeof number !== "number" || number < low || number > high) return false;
+    return field.kind === "decimal" || Number.isInteger(number);
   }
   if (key === "gpu") return description.gpus.some(({ id }) => id === value);
   if (key === "version") return /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
@@ -99,7 +106,7 @@ export function decodeFragment(fragment, description) {
     const leave = (/** @type {Dropped["reason"]} */ reason) =>
       dropped.push({ key: shortened(key), value: shortened(value ?? raw), reason });
     const known = fieldNamed(key) ?? ["v", "lang"].includes(key);
-    const good = value !== null && (key === "v" ? value === version : key === "lang" ? isLang(value) : valid(key, value, description));
+    const good = value !== null && valid(key, value, description);
     if (!known) leave("unknown");
     else if (!good) leave(key === "v" ? "version" : "invalid");
     else if (taken.has(key)) leave("repeated");

@@ -15,7 +15,10 @@ const locales = { en: "en-GB", nl: "nl-NL" };
 
 export const langs = /** @type {Lang[]} */ (Object.keys(texts));
 
-/** The first language of the reader that the page speaks. @param {readonly string[]} preferred e.g. navigator.languages */
+/**
+ * The first language of the reader that the page speaks.
+ * @param {readonly string[]} preferred e.g. navigator.languages
+ */
 export function pickLang(preferred) {
   for (const tag of preferred) {
     const lang = langs.find((known) => tag.toLowerCase().split("-")[0] === known);
@@ -37,7 +40,9 @@ export function createWords(lang) {
 
   /** @param {TextKey} key @param {Record<string, string | number>} [values] */
   const t = (key, values = {}) =>
-    own[key].replace(new RegExp(placeholder, "g"), (whole, name) => String(Object.hasOwn(values, name) ? values[name] : whole));
+    own[key].replace(new RegExp(placeholder, "g"), (whole, name) =>
+      String(Object.hasOwn(values, name) ? values[name] : whole),
+    );
 
   return {
     lang,
@@ -57,7 +62,10 @@ export function createWords(lang) {
       /** @type {TextKey[]} */ (Object.keys(own))
         .filter((key) => key === prefix || key.startsWith(`${prefix}.`))
         .map((key) => ({ key, needs: [...own[key].matchAll(new RegExp(placeholder, "g"))].map((match) => match[1]) })),
-    /** A sentence in parts, for templates that mark some of them up. @param {TextKey} key @param {Record<string, unknown>} values */
+    /**
+     * A sentence in parts, for templates that mark some of them up.
+     * @param {TextKey} key @param {Record<string, unknown>} values
+     */
     rich: (key, values) => own[key].split(placeholder).map((part, i) => (i % 2 ? (values[part] ?? "") : part)),
     /** @param {import("./contract.d.ts").Range} range */
     range: (range) => format.range(range, own["range.to"]),

@@ -8,14 +8,23 @@ import { applies, fieldNamed, keyOfPath, shortened } from "./fields.js";
 /** @typedef {import("./i18n.js").TextKey} TextKey */
 /** @typedef {{key: import("./fields.js").Key | null, severity: Issue["severity"], code: string, text: string}} Told */
 
-/** What a path is called: the field's label, else the last name in it, as a config.json has it. @param {string} path @param {Words} words @param {boolean} pasted */
+/**
+ * What a path is called: the field's label, else the last name in it, as a config.json has it.
+ * @param {string} path @param {Words} words @param {boolean} pasted
+ */
 export function labelOf(path, words, pasted = false) {
   const key = keyOfPath(path, pasted);
-  if (key && key !== "config" && !path.startsWith("model.")) return words.maybe(`path.${path}`, words.maybe(`field.${key}`, path));
-  return words.maybe(`path.${path}`, shortened(path.split(".").filter((name) => !/^\d+$/.test(name)).at(-1) || "JSON"));
+  if (key && key !== "config" && !path.startsWith("model.")) {
+    return words.maybe(`path.${path}`, words.maybe(`field.${key}`, path));
+  }
+  const last = path.split(".").filter((name) => !/^\d+$/.test(name)).at(-1);
+  return words.maybe(`path.${path}`, shortened(last || "JSON"));
 }
 
-/** Numbers as the language writes them; other values as they are. @param {string | number} value @param {Words} words */
+/**
+ * Numbers as the language writes them; other values as they are.
+ * @param {string | number} value @param {Words} words
+ */
 function shown(value, words) {
   const text = String(value);
   return /^-?\d{1,18}(\.\d+)?$/.test(text) ? words.format.decimal(Number(text)) : text;
@@ -38,7 +47,8 @@ export function sentence(issue, words, { label, typed }) {
   const form = words.maybe(`form.${issue.field}`, "");
   if (form) values.form = form;
   if (values.known) values.known = words.format.either(values.known.split(/, | or /));
-  if (values.expected) values.expected = words.maybe(`expected.${values.expected.replaceAll(" ", "_")}`, values.expected);
+  const { expected } = values;
+  if (expected) values.expected = words.maybe(`expected.${expected.replaceAll(" ", "_")}`, expected);
   const variants = words.variants(prefix).filter(({ needs }) => needs.every((name) => Object.hasOwn(values, name)));
   const best = variants.sort((a, b) => b.needs.length - a.needs.length)[0];
   return best ? words.t(best.key, values) : issue.message;

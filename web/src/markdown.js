@@ -19,7 +19,10 @@ export function markdown(answer, words, link) {
   const { format } = words;
   const view = { words, answer };
   const memory = answer.memory?.per_gpu;
-  const parts = [`# Tunefit: ${answer.model?.name ?? ""}, ${answer.hardware?.name ?? ""}`, `**${verdictText(view)}** ${basisText(view)}`];
+  const parts = [
+    `# Tunefit: ${answer.model?.name ?? ""}, ${answer.hardware?.name ?? ""}`,
+    `**${verdictText(view)}** ${basisText(view)}`,
+  ];
   if (memory) {
     parts.push(
       table(
@@ -34,8 +37,16 @@ export function markdown(answer, words, link) {
       table(
         [words.t("figure.measure"), words.t("figure.expected"), words.t("terms.formula")],
         [
-          ...byFamily(memory.terms ?? []).map(({ id, bytes, formula_id }) => [words.maybe(`term.${id}`, id), format.size(bytes), formula_id]),
-          ...(memory.overheads ?? []).map(({ id, bytes, formula_id }) => [words.maybe(`overhead.${id}`, id), format.size(bytes.expected), formula_id]),
+          ...byFamily(memory.terms ?? []).map(({ id, bytes, formula_id }) => [
+            words.maybe(`term.${id}`, id),
+            format.size(bytes),
+            formula_id,
+          ]),
+          ...(memory.overheads ?? []).map(({ id, bytes, formula_id }) => [
+            words.maybe(`overhead.${id}`, id),
+            format.size(bytes.expected),
+            formula_id,
+          ]),
         ],
       ),
     );

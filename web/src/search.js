@@ -15,11 +15,13 @@ import { groups } from "d3-array";
 
 /** What most people fine-tune, and on what: only the order in which equal matches are shown. */
 export const usualModels = [
-  "llama-3.1-8b", "qwen3-8b", "qwen2.5-7b", "mistral-7b-v0.3", "llama-3.3-70b", "llama-3.2-3b", "llama-3.2-1b", "qwen3-32b",
+  "llama-3.1-8b", "qwen3-8b", "qwen2.5-7b", "mistral-7b-v0.3", "llama-3.3-70b", "llama-3.2-3b", "llama-3.2-1b",
+  "qwen3-32b",
   "qwen3-14b", "qwen3-4b", "gemma-2-9b", "llama-3.1-70b", "qwen2.5-coder-7b", "mistral-nemo-12b", "mistral-small-24b",
 ];
 export const usualGpus = [
-  "h100-sxm", "rtx-4090", "a100-sxm4-80gb", "rtx-3090", "h200-sxm", "rtx-5090", "a100-pcie-80gb", "l40s", "a100-sxm4-40gb", "h100-pcie",
+  "h100-sxm", "rtx-4090", "a100-sxm4-80gb", "rtx-3090", "h200-sxm", "rtx-5090", "a100-pcie-80gb", "l40s",
+  "a100-sxm4-40gb", "h100-pcie",
   "b200", "mi300x", "rtx-a6000", "rtx-6000-ada", "rtx-pro-6000-blackwell-ws", "l4", "t4", "v100-sxm2-16gb",
 ];
 
@@ -35,22 +37,27 @@ const squeezed = (text) => plain(text).replace(/[\s_-]+/g, "");
 /** @param {string} text */
 const wordsOf = (text) => plain(text).split(/[^\p{L}\p{N}.]+/u).filter(Boolean);
 
-/** The option that a text names in full. @param {string} text @param {readonly Option[]} options @returns {Option | undefined} */
+/**
+ * The option that a text names in full.
+ * @param {string} text @param {readonly Option[]} options
+ * @returns {Option | undefined}
+ */
 export function named(text, options) {
   const wanted = plain(text);
   return wanted ? options.find(({ names }) => names.some((name) => plain(name) === wanted)) : undefined;
 }
 
 /**
- * How well an option answers a query: 0 it is named in full, 1 a name begins so, 2 each word of the query begins a word,
- * 3 each stands somewhere in it, -1 not at all.
+ * How well an option answers a query: 0 it is named in full, 1 a name begins so, 2 each word of the query begins a
+ * word, 3 each stands somewhere in it, -1 not at all.
  * @param {string} query @param {Option} option
  */
 export function matchOf(query, { names, about }) {
   const wanted = plain(query);
   if (names.some((name) => plain(name) === wanted)) return 0;
   const close = squeezed(query);
-  if (names.some((name) => [name, name.split("/")[1] ?? ""].some((start) => squeezed(start).startsWith(close)))) return 1;
+  const wholes = names.flatMap((name) => [name, name.split("/")[1] ?? ""]);
+  if (wholes.some((name) => squeezed(name).startsWith(close))) return 1;
   const words = wanted.split(/[\s/_-]+/).filter(Boolean);
   const starts = [...names, ...about].flatMap(wordsOf);
   if (words.every((word) => starts.some((start) => start.startsWith(word)))) return 2;
@@ -74,7 +81,10 @@ export function search(query, options) {
   return groups(ranked, ({ group }) => group).flatMap(([, members]) => members);
 }
 
-/** The option that a typed text stands for without a choice: named in full, or the only one found. @param {string} text @param {readonly Option[]} options */
+/**
+ * The option that a typed text stands for without a choice: named in full, or the only one found.
+ * @param {string} text @param {readonly Option[]} options
+ */
 export function meant(text, options) {
   const found = search(text, options);
   return named(text, options) ?? (plain(text) && found.length === 1 ? found[0] : undefined);

@@ -1,4 +1,5 @@
-// An element in somebody's page brings its own styles: the stylesheet beside the script, once a document or shadow root.
+// An element in somebody's page brings its own styles: the stylesheet beside the script, once a document or shadow
+// root.
 
 /**
  * Resolves when the styles are there, or cannot be had: the page works without them.

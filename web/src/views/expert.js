@@ -6,7 +6,7 @@ import { live } from "lit/directives/live.js";
 import { at, longestOf } from "../fields.js";
 import { changed } from "../store.js";
 import { choiceField, defaultOption, describedBy, field, isInvalid, entryField, select } from "./field.js";
-import { onToggle } from "./view.js";
+import { onToggle, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 
@@ -47,17 +47,22 @@ function targets(view) {
           .value=${live(state.targets)}
           aria-invalid=${isInvalid(view, "targets") ? "true" : nothing}
           aria-describedby=${describedBy(view, "targets") || nothing}
-          @input=${(/** @type {Event} */ event) => view.set({ targets: /** @type {HTMLInputElement} */ (event.target).value })}
+          @input=${onValue((text) => view.set({ targets: text }))}
         />`
       : nothing}`,
   );
 }
 
-/** A list with a few common values. @param {View} view @param {"save" | "fused"} key @param {[string, string][]} options */
+/**
+ * A list with a few common values.
+ * @param {View} view @param {"save" | "fused"} key @param {[string, string][]} options
+ */
 function presets(view, key, options) {
   const { words, state } = view;
   const known = options.some(([value]) => value === state[key]);
-  const all = known ? options : [...options, /** @type {[string, string]} */ ([state[key], words.t("save.own", { value: state[key] })])];
+  /** @type {[string, string]} */
+  const other = [state[key], words.t("save.own", { value: state[key] })];
+  const all = known ? options : [...options, other];
   return field(view, key, select(view, key, all, state[key], (value) => view.set({ [key]: value })));
 }
 
@@ -89,10 +94,15 @@ export function expert(view) {
   const { words, state, told, ui } = view;
   const set = changed(state).filter(({ key }) => !beginner.includes(key));
   const faulty = told.some(({ key }) => key !== null && !beginner.includes(key));
-  return html`<details class="expert" id=${view.id("expert")} ?open=${ui.expert || faulty} @toggle=${onToggle((expert) => view.show({ expert }))}>
+  const toggle = onToggle((open) => view.show({ expert: open }));
+  return html`<details class="expert" id=${view.id("expert")} ?open=${ui.expert || faulty} @toggle=${toggle}>
     <summary>${words.t("ask.expert")} ${set.length ? html`<span class="count">${set.length}</span>` : nothing}</summary>
     <p class="hint">${words.t("ask.expert.note")}</p>
-    ${group(words.t("ask.group.batch"), [entryField(view, "accumulation"), choiceField(view, "packing"), choiceField(view, "varies")])}
+    ${group(words.t("ask.group.batch"), [
+      entryField(view, "accumulation"),
+      choiceField(view, "packing"),
+      choiceField(view, "varies"),
+    ])}
     ${state.method === "full"
       ? nothing
       : group(words.t("ask.group.adapter"), [
@@ -103,9 +113,18 @@ export function expert(view) {
           choiceField(view, "adapter"),
         ])}
     ${state.method === "qlora"
-      ? group(words.t("ask.group.quantization"), [choiceField(view, "quant"), choiceField(view, "double"), choiceField(view, "prepare")])
+      ? group(words.t("ask.group.quantization"), [
+          choiceField(view, "quant"),
+          choiceField(view, "double"),
+          choiceField(view, "prepare"),
+        ])
       : nothing}
     ${group(words.t("ask.group.numbers"), [choiceField(view, "precision"), choiceField(view, "optimizer")])}
-    ${group(words.t("ask.group.kernels"), [choiceField(view, "attention"), choiceField(view, "loss"), fused(view), entryField(view, "version")])}
+    ${group(words.t("ask.group.kernels"), [
+      choiceField(view, "attention"),
+      choiceField(view, "loss"),
+      fused(view),
+      entryField(view, "version"),
+    ])}
   </details>`;
 }

@@ -4,10 +4,13 @@ import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
 import { at, choicesOf, fieldNamed, longestOf, precisionNamed } from "../fields.js";
-import { listed } from "./view.js";
+import { listed, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../fields.js").Key} Key */
+
+/** What a telephone shows to type on. @type {Record<string, string>} */
+const keyboards = { integer: "numeric", decimal: "decimal" };
 
 /** The ids of what explains a control, for aria-describedby. @param {View} view @param {Key} key */
 export function describedBy(view, key) {
@@ -41,6 +44,7 @@ export function explainButton(view, key) {
 /** Explanation and faults under a control. @param {View} view @param {Key} key */
 export function belowControl(view, key) {
   const { words, ui, description } = view;
+  const faults = faultsOf(view, key);
   const limits = description.limits[fieldNamed(key)?.path ?? ""];
   const format = words.format.decimal;
   return html`
@@ -48,9 +52,9 @@ export function belowControl(view, key) {
       ${words.t(/** @type {import("../i18n.js").TextKey} */ (`help.${key}`))}
       ${limits ? words.t("ask.limits", { low: format(limits.low), high: format(limits.high) }) : nothing}
     </p>
-    ${faultsOf(view, key).length
+    ${faults.length
       ? html`<div class="faults" id=${view.id(`${key}-fault`)}>
-          ${faultsOf(view, key).map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}
+          ${faults.map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}
         </div>`
       : nothing}
   `;
@@ -77,7 +81,10 @@ export function valueText({ words }, key, value) {
   return words.maybe(`choice.${key}.${value}`, String(value));
 }
 
-/** The default that the answer took for a field left open, as text; "" where it is not known. @param {View} view @param {Key} key */
+/**
+ * The default that the answer took for a field left open, as text; "" where it is not known.
+ * @param {View} view @param {Key} key
+ */
 export function defaultText(view, key) {
   const path = fieldNamed(key)?.path ?? "";
   const request = view.answer?.request;
@@ -90,7 +97,10 @@ export function defaultText(view, key) {
   return value === undefined ? "" : valueText(view, key, value);
 }
 
-/** A field to type in, its unit in the box and common values below. @param {View} view @param {Key} key @param {number[]} [common] */
+/**
+ * A field to type in, its unit in the box and common values below.
+ * @param {View} view @param {Key} key @param {number[]} [common]
+ */
 export function entryField(view, key, common = []) {
   const { words, state } = view;
   const unit = words.t(/** @type {import("../i18n.js").TextKey} */ (`unit.${key}`));
@@ -102,14 +112,14 @@ export function entryField(view, key, common = []) {
         <input
           id=${view.id(key)}
           type="text"
-          inputmode=${{ integer: "numeric", decimal: "decimal" }[/** @type {string} */ (fieldNamed(key)?.kind)] ?? "text"}
+          inputmode=${keyboards[fieldNamed(key)?.kind ?? ""] ?? "text"}
           autocomplete="off"
           maxlength=${longestOf(key)}
           .value=${live(state[key])}
           placeholder=${defaultText(view, key) || nothing}
           aria-invalid=${isInvalid(view, key) ? "true" : nothing}
           aria-describedby=${describedBy(view, key) || nothing}
-          @input=${(/** @type {Event} */ event) => view.set({ [key]: /** @type {HTMLInputElement} */ (event.target).value })}
+          @input=${onValue((text) => view.set({ [key]: text }))}
         />
         ${unit ? html`<span class="unit">${unit}</span>` : nothing}
       </div>
@@ -127,7 +137,10 @@ export function entryField(view, key, common = []) {
   );
 }
 
-/** @param {View} view @param {Key} key @param {[string, string][]} options value and text @param {string} value @param {(value: string) => void} choose */
+/**
+ * @param {View} view @param {Key} key @param {[string, string][]} options value and text @param {string} value
+ * @param {(value: string) => void} choose
+ */
 export function select(view, key, options, value, choose) {
   return html`<select
     id=${view.id(key)}
@@ -139,7 +152,11 @@ export function select(view, key, options, value, choose) {
   </select>`;
 }
 
-/** The first option of a field that may be left open. @param {View} view @param {Key} key @returns {[string, string]} */
+/**
+ * The first option of a field that may be left open.
+ * @param {View} view @param {Key} key
+ * @returns {[string, string]}
+ */
 export function defaultOption(view, key) {
   const text = defaultText(view, key);
   return ["", text ? view.words.t("ask.default", { value: text }) : view.words.t("ask.default.plain")];
@@ -150,7 +167,10 @@ export function choiceField(view, key) {
   const known = fieldNamed(key);
   const choices = known ? choicesOf(known, view.description) : [];
   /** @type {[string, string][]} */
-  const options = choices.map((value) => [value, valueText(view, key, value === "true" ? true : value === "false" ? false : value)]);
+  const options = choices.map((value) => {
+    const meant = value === "true" ? true : value === "false" ? false : value;
+    return [value, valueText(view, key, meant)];
+  });
   const choose = (/** @type {string} */ value) => view.set({ [key]: value });
   return field(view, key, select(view, key, [defaultOption(view, key), ...options], view.state[key], choose));
 }

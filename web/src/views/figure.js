@@ -43,7 +43,8 @@ function bar({ words, answer, ui }, scale) {
 function whisker({ answer }, scale, measure) {
   const range = answer?.memory?.per_gpu[measure];
   if (!range) return nothing;
-  const style = `--low: ${percent(scale(range.low))}; --expected: ${percent(scale(range.expected))}; --high: ${percent(scale(range.high))}`;
+  const names = /** @type {const} */ (["low", "expected", "high"]);
+  const style = names.map((name) => `--${name}: ${percent(scale(range[name]))}`).join("; ");
   return html`<div class="whisker" data-measure=${measure} aria-hidden="true" .style=${style}><i></i><b></b></div>`;
 }
 
@@ -73,11 +74,19 @@ function table(view) {
   const body = () => html`<div class="scroll" tabindex="0" role="group" aria-label=${words.t("figure.table")}>
     <table>
       <thead>
-        <tr><th scope="col">${words.t("figure.measure")}</th><th scope="col" class="number">${words.t("figure.expected")}</th><th scope="col" class="number">${words.t("figure.range")}</th></tr>
+        <tr>
+          <th scope="col">${words.t("figure.measure")}</th>
+          <th scope="col" class="number">${words.t("figure.expected")}</th>
+          <th scope="col" class="number">${words.t("figure.range")}</th>
+        </tr>
       </thead>
       <tbody>
         ${partsOf(memory).map(
-          ({ id, name, bytes }) => html`<tr><th scope="row">${words.maybe(name, id)}</th><td class="number">${format.size(bytes)}</td><td></td></tr>`,
+          ({ id, name, bytes }) => html`<tr>
+            <th scope="row">${words.maybe(name, id)}</th>
+            <td class="number">${format.size(bytes)}</td>
+            <td></td>
+          </tr>`,
         )}
         ${measures.map(
           (measure) => html`<tr class="total">
@@ -101,6 +110,9 @@ export function figure(view) {
   const { format } = words;
   const end = Math.max(usable * 1.06, memory.device.high * 1.02);
   const scale = (/** @type {number} */ bytes) => bytes / end;
+  const marks = ticks(0, end / bytesPerGibibyte, 6)
+    .map((tick) => ({ tick, at: scale(tick * bytesPerGibibyte) }))
+    .filter(({ at }) => at < 0.9);
   const gpu = description.gpus.find(({ id }) => id === answer.hardware?.gpu);
   const used = new Set(partsOf(memory).map(({ family }) => family));
   const batch = answer.request?.batch;
@@ -109,13 +121,13 @@ export function figure(view) {
     <h3>${words.t("figure.heading")}</h3>
     <p class="caption">${words.t("figure.caption")}</p>
     <div class="plot" .style=${`--limit: ${percent(scale(usable))}`}>
-      <p class="limit-name" data-side=${scale(usable) < 0.5 ? "right" : "left"}><span>${words.t("figure.limit", { usable: format.size(usable) })}</span></p>
+      <p class="limit-name" data-side=${scale(usable) < 0.5 ? "right" : "left"}>
+        <span>${words.t("figure.limit", { usable: format.size(usable) })}</span>
+      </p>
       <div class="over" aria-hidden="true"></div>
       ${bar(view, scale)}
       <div class="axis" aria-hidden="true">
-        ${ticks(0, end / bytesPerGibibyte, 6).map((tick) => ({ tick, at: scale(tick * bytesPerGibibyte) })).filter(({ at }) => at < 0.9).map(
-          ({ tick, at }) => html`<span .style=${`--at: ${percent(at)}`}>${format.decimal(tick)}</span>`,
-        )}
+        ${marks.map(({ tick, at }) => html`<span .style=${`--at: ${percent(at)}`}>${format.decimal(tick)}</span>`)}
         <em>GiB</em>
       </div>
       ${measures.map((measure) => whisker(view, scale, measure))}
@@ -123,14 +135,28 @@ export function figure(view) {
     </div>
     <ul class="legend" aria-label=${words.t("figure.legend")}>
       ${/** @type {const} */ ([...Object.keys(families), "overhead"]).filter((family) => used.has(family)).map(
-        (family) => html`<li><i class="swatch" data-family=${family}></i> ${words.maybe(`family.${family}`, family)}</li>`,
+        (family) =>
+          html`<li><i class="swatch" data-family=${family}></i> ${words.maybe(`family.${family}`, family)}</li>`,
       )}
     </ul>
     ${numbers(view)} ${table(view)}
     <ul class="notes">
-      ${weights ? html`<li>${words.t("note.weights", { weights: format.size(weights.bytes), device: format.size(memory.device.expected) })}</li>` : nothing}
+      ${weights
+        ? html`<li>
+            ${words.t("note.weights", {
+              weights: format.size(weights.bytes),
+              device: format.size(memory.device.expected),
+            })}
+          </li>`
+        : nothing}
       ${gpu
-        ? html`<li>${words.t("note.gib", { marketed: format.marketed(gpu.memory_bytes), mebibytes: format.mebibytes(usable), usable: format.size(usable) })}</li>`
+        ? html`<li>
+            ${words.t("note.gib", {
+              marketed: format.marketed(gpu.memory_bytes),
+              mebibytes: format.mebibytes(usable),
+              usable: format.size(usable),
+            })}
+          </li>`
         : nothing}
       ${answer.hardware?.usable_is_derived ? html`<li>${words.t("note.derived")}</li>` : nothing}
       <li>${words.t("note.batch", {

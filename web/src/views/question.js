@@ -7,7 +7,7 @@ import { changed } from "../store.js";
 import { belowControl, describedBy, explainButton, field, isInvalid, entryField } from "./field.js";
 import { expert } from "./expert.js";
 import { rankIn, usualGpus, usualModels } from "../search.js";
-import { onToggle } from "./view.js";
+import { onToggle, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../search.js").Option} Option */
@@ -33,7 +33,8 @@ function optionsOf({ description, words }) {
     .sort((a, b) => a.group.localeCompare(b.group, words.lang));
   const order = ["datacenter", "workstation", "desktop", "consumer"];
   const gpus = [...description.gpus]
-    .sort((a, b) => order.indexOf(a.segment) - order.indexOf(b.segment) || b.usable_bytes - a.usable_bytes || a.name.localeCompare(b.name))
+    .sort((a, b) => b.usable_bytes - a.usable_bytes || a.name.localeCompare(b.name))
+    .sort((a, b) => order.indexOf(a.segment) - order.indexOf(b.segment))
     .map((gpu) => ({
       id: gpu.id,
       name: gpu.name,
@@ -64,7 +65,8 @@ function combobox(view, key, options) {
       .emptyText=${words.t(key === "model" ? "ask.options.none.model" : "ask.options.none")}
       .invalid=${isInvalid(view, key)}
       .describedby=${describedBy(view, key)}
-      @pick=${(/** @type {CustomEvent<string>} */ event) => view.set(key === "model" ? { model: event.detail, config: "" } : { gpu: event.detail })}
+      @pick=${(/** @type {CustomEvent<string>} */ { detail }) =>
+        view.set(key === "model" ? { model: detail, config: "" } : { gpu: detail })}
     ></tunefit-combobox>`,
   );
 }
@@ -86,7 +88,7 @@ function config(view) {
         .value=${live(state.config)}
         aria-invalid=${isInvalid(view, "config") ? "true" : nothing}
         aria-describedby=${describedBy(view, "config") || nothing}
-        @input=${(/** @type {Event} */ event) => view.set({ config: /** @type {HTMLTextAreaElement} */ (event.target).value })}
+        @input=${onValue((text) => view.set({ config: text }))}
       ></textarea>`,
     )}
     ${state.config ? html`<p class="hint">${words.t("ask.config.used")}</p>` : nothing}
@@ -97,12 +99,19 @@ function config(view) {
 function method(view) {
   const { words, state } = view;
   const names = /** @type {const} */ ({ full: "Full", lora: "LoRA", qlora: "QLoRA" });
-  return html`<fieldset class="field method" data-field="method" aria-describedby=${describedBy(view, "method") || nothing}>
+  const described = describedBy(view, "method") || nothing;
+  return html`<fieldset class="field method" data-field="method" aria-describedby=${described}>
     <legend>${words.t("field.method")} ${explainButton(view, "method")}</legend>
     <div class="radios">
       ${/** @type {const} */ (["full", "lora", "qlora"]).map(
         (value) => html`<label class="radio">
-          <input type="radio" name=${view.id("method")} value=${value} .checked=${live(state.method === value)} @change=${() => view.set({ method: value })} />
+          <input
+            type="radio"
+            name=${view.id("method")}
+            value=${value}
+            .checked=${live(state.method === value)}
+            @change=${() => view.set({ method: value })}
+          />
           <span class="radio-name">${value === "full" ? words.t("method.full.short") : names[value]}</span>
           <span class="radio-what">${words.t(`method.${value}.what`)}</span>
         </label>`,
@@ -138,17 +147,22 @@ function checkpointing(view) {
 function elsewhere({ told }) {
   const general = told.filter(({ key }) => key === null);
   if (general.length === 0) return nothing;
-  return html`<div class="faults general">${general.map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}</div>`;
+  return html`<div class="faults general">
+    ${general.map(({ text, severity }) => html`<p class="fault" data-severity=${severity}>${text}</p>`)}
+  </div>`;
 }
 
 /** @param {View} view */
 export function question(view) {
   const { words, state } = view;
   const { models, gpus } = optionsOf(view);
-  return html`<form class="ask" aria-labelledby=${view.id("ask")} @submit=${(/** @type {Event} */ event) => event.preventDefault()}>
+  const stay = (/** @type {Event} */ event) => event.preventDefault();
+  return html`<form class="ask" aria-labelledby=${view.id("ask")} @submit=${stay}>
     <div class="ask-head">
       <h2 id=${view.id("ask")}>${words.t("ask.heading")}</h2>
-      ${changed(state).length ? html`<button type="button" class="quiet" @click=${view.reset}>${words.t("ask.reset")}</button>` : nothing}
+      ${changed(state).length
+        ? html`<button type="button" class="quiet" @click=${view.reset}>${words.t("ask.reset")}</button>`
+        : nothing}
     </div>
     ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}
     ${entryField(view, "length", [512, 2048, 8192])} ${entryField(view, "batch", [1, 2, 4, 8])}

@@ -22,12 +22,17 @@ export function recipeSentences({ words, answer }) {
   const { format } = words;
   const bytesOf = (/** @type {number} */ count) => words.plural("count.bytes", count);
   const { weights, gradients, optimizer_states, optimizer_transient } = recipe.bytes_per_trainable_parameter;
-  const bytes = { weights: bytesOf(weights), gradients: format.decimal(gradients), states: format.decimal(optimizer_states) };
+  const bytes = {
+    weights: bytesOf(weights),
+    gradients: format.decimal(gradients),
+    states: format.decimal(optimizer_states),
+  };
+  const frozen = recipe.bytes_per_frozen_parameter;
   return [
     words.maybe(`recipe.${recipe.code}`, ""),
     words.t("recipe.trained", bytes),
     optimizer_transient ? words.t("recipe.transient", { transient: format.decimal(optimizer_transient) }) : "",
-    recipe.bytes_per_frozen_parameter ? words.t("recipe.frozen", { frozen: bytesOf(recipe.bytes_per_frozen_parameter) }) : "",
+    frozen ? words.t("recipe.frozen", { frozen: bytesOf(frozen) }) : "",
     words.t(countsKey(answer), {
       parameters: format.integer(model.parameters),
       trainable: format.integer(model.trainable_parameters),
@@ -51,12 +56,19 @@ export function assumed(view) {
   if (!answer?.assumptions.length) return nothing;
   return html`<section class="assumed">
     <details class="behind">
-      <summary><h3>${words.t("assumed.heading")}</h3> <span class="count">${words.format.integer(answer.assumptions.length)}</span></summary>
+      <summary>
+        <h3>${words.t("assumed.heading")}</h3>
+        <span class="count">${words.format.integer(answer.assumptions.length)}</span>
+      </summary>
       <p class="caption">${words.t("assumed.intro")}</p>
       <div class="scroll" tabindex="0" role="group" aria-label=${words.t("assumed.heading")}>
         <table>
           <thead>
-            <tr><th scope="col">${words.t("assumed.field")}</th><th scope="col">${words.t("assumed.value")}</th><th scope="col">${words.t("assumed.reason")}</th></tr>
+            <tr>
+              <th scope="col">${words.t("assumed.field")}</th>
+              <th scope="col">${words.t("assumed.value")}</th>
+              <th scope="col">${words.t("assumed.reason")}</th>
+            </tr>
           </thead>
           <tbody>
             ${answer.assumptions.map(

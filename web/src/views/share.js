@@ -10,31 +10,40 @@ import { enters } from "../fragment.js";
 /** @param {View} view */
 export function share(view) {
   const { words, ui, state, answer, outdated } = view;
-  /** An earlier answer is not copied as that to the present input. @param {"markdown" | "json"} kind */
-  const copyButton = (kind) => html`<button type="button" ?disabled=${!answer || outdated} @click=${() => view.copy(kind)}>
-    ${words.t(`share.${kind}`)}
-  </button>`;
+  /** An earlier answer is not copied as that to the present input. @param {"link" | "markdown" | "json"} kind */
+  const copyButton = (kind) => {
+    const disabled = !answer || (kind !== "link" && outdated);
+    return html`<button type="button" ?disabled=${disabled} @click=${() => view.copy(kind)}>
+      ${words.t(`share.${kind}`)}
+    </button>`;
+  };
   const linkable = enters("config", state.config);
   return html`<section class="share">
     <h3>${words.t("share.heading")}</h3>
     <div class="buttons">
-      ${view.isPage ? html`<button type="button" @click=${() => view.copy("link")}>${words.t("share.link")}</button>` : nothing}
-      ${copyButton("markdown")} ${copyButton("json")}
+      ${view.isPage ? copyButton("link") : nothing} ${copyButton("markdown")} ${copyButton("json")}
       ${view.isPage ? html`<button type="button" @click=${() => print()}>${words.t("share.print")}</button>` : nothing}
       <span class="copied" role="status">${ui.copied ? words.t("share.copied") : ""}</span>
     </div>
     ${state.config && view.isPage
       ? html`<p>
           <label class="check">
-            <input type="checkbox" .checked=${ui.withConfig && linkable} ?disabled=${!linkable} aria-describedby=${view.id("with-config")}
-              @change=${(/** @type {Event} */ event) => view.show({ withConfig: /** @type {HTMLInputElement} */ (event.target).checked })} />
+            <input
+              type="checkbox"
+              .checked=${ui.withConfig && linkable}
+              ?disabled=${!linkable}
+              aria-describedby=${view.id("with-config")}
+              @change=${() => view.show((now) => ({ withConfig: !now.withConfig }))}
+            />
             ${words.t("share.config")}
           </label>
           <small id=${view.id("with-config")}>${words.t(linkable ? "share.config.note" : "share.config.long")}</small>
         </p>`
       : nothing}
     ${ui.manual
-      ? html`<label class="manual">${words.t("share.manual")} <textarea readonly rows="5" .value=${ui.manual}></textarea></label>`
+      ? html`<label class="manual">
+          ${words.t("share.manual")} <textarea readonly rows="5" .value=${ui.manual}></textarea>
+        </label>`
       : nothing}
     ${view.isPage ? html`<p class="hint">${words.t("share.private")}</p>` : nothing}
   </section>`;
@@ -60,11 +69,15 @@ export function dropped(view) {
 
 /** @param {View} view */
 export function foot({ words, description, isPage }) {
+  const version = words.t("foot.version", {
+    version: description.version,
+    date: words.format.date(description.catalog_date),
+  });
   const body = html`<details class="private">
       <summary>${words.t("foot.private")}</summary>
       <p>${words.t("foot.private.how")}</p>
     </details>
     <p>${words.t("foot.method")}</p>
-    <p>${words.t("foot.version", { version: description.version, date: words.format.date(description.catalog_date) })}</p>`;
+    <p>${version}</p>`;
   return isPage ? html`<footer class="foot">${body}</footer>` : html`<div class="foot">${body}</div>`;
 }

@@ -11,7 +11,8 @@ import { disclosure } from "./view.js";
 /** @typedef {import("../contract.d.ts").TimelinePoint} Point */
 
 const phases = /** @type {const} */ ([
-  "load", "static", "after_forward", "peak_forward", "peak_backward", "after_backward", "peak_optimizer", "between_steps", "peak_step", "save",
+  "load", "static", "after_forward", "peak_forward", "peak_backward", "after_backward", "peak_optimizer",
+  "between_steps", "peak_step", "save",
 ]);
 
 const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(3)}%`;
@@ -37,31 +38,43 @@ function chart({ words, answer }, points) {
   const y = (/** @type {number} */ bytes) => 300 * (1 - bytes / top);
   const peaks = /** @type {import("d3-shape").Area<Point>} */ (area()).x(x).y0(300).y1((point) => y(point.peak_bytes));
   const live = /** @type {import("d3-shape").Line<Point>} */ (line()).x(x).y((point) => y(point.bytes));
-  const marks = ticks(0, top / bytesPerGibibyte, 5).map((tick) => ({ tick, style: `--at: ${percent((tick * bytesPerGibibyte) / top)}` }));
+  const marks = ticks(0, top / bytesPerGibibyte, 5).map((tick) => ({
+    tick,
+    style: `--at: ${percent((tick * bytesPerGibibyte) / top)}`,
+  }));
+  const parts = spans(points).map(({ moment: name, from, to }) => ({
+    name,
+    share: (to - from) / points.length,
+    style: `--from: ${percent(from / points.length)}; --width: ${percent((to - from) / points.length)}`,
+  }));
   const highest = points.findIndex((point) => point.peak_bytes >= peak);
-  return html`<div class="curve" role="img" aria-label=${words.t("step.chart", { peak: format.size(peak), moment: words.t(`moment.${moment}`) })}>
+  const summit = `--from: ${percent((highest + 0.5) / points.length)}; --at: ${percent(peak / top)}`;
+  const side = highest > points.length / 2 ? "left" : "right";
+  const label = words.t("step.chart", { peak: format.size(peak), moment: words.t(`moment.${moment}`) });
+  return html`<div class="curve" role="img" aria-label=${label}>
     <div class="curve-ticks" aria-hidden="true">
       <em>GiB</em>
       ${marks.map(({ tick, style }) => html`<span .style=${style}>${format.decimal(tick)}</span>`)}
     </div>
     <div class="curve-plot" aria-hidden="true">
       ${marks.map(({ style }) => html`<i class="grid" .style=${style}></i>`)}
-      ${spans(points).map(({ from, to }) => html`<i class="span" .style=${`--from: ${percent(from / points.length)}; --width: ${percent((to - from) / points.length)}`}></i>`)}
+      ${parts.map(({ style }) => html`<i class="span" .style=${style}></i>`)}
       <svg viewBox="0 0 1000 300" preserveAspectRatio="none">
         ${svg`<path class="peaks" d=${peaks(points) ?? ""} /><path class="live" d=${live(points) ?? ""} />`}
       </svg>
-      ${usable && usable < top ? html`<i class="curve-card" .style=${`--at: ${percent(usable / top)}`}><b>${words.t("step.card")}</b></i>` : nothing}
+      ${usable && usable < top
+        ? html`<i class="curve-card" .style=${`--at: ${percent(usable / top)}`}><b>${words.t("step.card")}</b></i>`
+        : nothing}
       ${highest >= 0
-        ? html`<i class="curve-peak" .style=${`--from: ${percent((highest + 0.5) / points.length)}; --at: ${percent(peak / top)}`}>
-            <b data-side=${highest > points.length / 2 ? "left" : "right"}>${words.t("step.peak.label")} ${format.size(peak)}</b>
+        ? html`<i class="curve-peak" .style=${summit}>
+            <b data-side=${side}>${words.t("step.peak.label")} ${format.size(peak)}</b>
           </i>`
         : nothing}
     </div>
     <div class="curve-moments" aria-hidden="true">
-      ${spans(points).map(
-        ({ moment: name, from, to }) => html`<span .style=${`--from: ${percent(from / points.length)}; --width: ${percent((to - from) / points.length)}`} ?data-narrow=${(to - from) / points.length < 0.12}>
-          ${words.t(`moment.${name}`)}
-        </span>`,
+      ${parts.map(
+        ({ name, share, style }) =>
+          html`<span .style=${style} ?data-narrow=${share < 0.12}>${words.t(`moment.${name}`)}</span>`,
       )}
     </div>
   </div>
@@ -113,7 +126,10 @@ export function step(view) {
     <h4>${words.t("phases.heading")}</h4>
     <table class="phases">
       <thead class="hidden">
-        <tr><th scope="col">${words.t("phases.phase")}</th><th scope="col" class="number">${words.t("phases.bytes")}</th></tr>
+        <tr>
+          <th scope="col">${words.t("phases.phase")}</th>
+          <th scope="col" class="number">${words.t("phases.bytes")}</th>
+        </tr>
       </thead>
       <tbody>
         ${phases.map(

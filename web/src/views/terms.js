@@ -49,9 +49,9 @@ function evidence({ words, answer }, formula, ids) {
       ${ids.map((id) => {
         const source = sources[id];
         if (!source) return html`<dd>${id}</dd>`;
-        return html`<dd>
-          ${source.title} <small>${source.locator === "-" ? "" : `${source.locator}, `}${words.t("terms.source.read", { date: words.format.date(source.read) })}</small>
-        </dd>`;
+        const place = source.locator === "-" ? "" : `${source.locator}, `;
+        const read = words.t("terms.source.read", { date: words.format.date(source.read) });
+        return html`<dd>${source.title} <small>${place}${read}</small></dd>`;
       })}
     </div>
   </dl>`;
@@ -60,17 +60,18 @@ function evidence({ words, answer }, formula, ids) {
 /**
  * A line that opens.
  * @param {View} view
- * @param {{id: string, name: string, what: string, family: string, bytes: number, range?: import("../contract.d.ts").Range, kind: Term["kind"],
- *   formula_id: string, source_ids: string[], items: Term["items"]}} line
+ * @param {{id: string, name: string, what: string, family: string, bytes: number, kind: Term["kind"],
+ *   range?: import("../contract.d.ts").Range, formula_id: string, source_ids: string[], items: Term["items"]}} line
  */
 function line(view, { id, name, what, family, bytes, range, kind, formula_id, source_ids, items }) {
   const { words, answer } = view;
   const { format } = words;
   const share = bytes / (answer?.memory?.per_gpu.device.expected ?? bytes);
   const point = (/** @type {string} */ pointed) => () => view.show({ pointed });
+  const width = `--width: ${(100 * share).toFixed(2)}%`;
   const summary = html`
     <span class="term-name"><i class="swatch" data-family=${family}></i> ${name}</span>
-    <span class="term-bar" aria-hidden="true"><i data-family=${family} .style=${`--width: ${(100 * share).toFixed(2)}%`}></i></span>
+    <span class="term-bar" aria-hidden="true"><i data-family=${family} .style=${width}></i></span>
     <span class="term-size">${format.size(bytes)}</span>
     <span class="term-share">${format.percent(share)}</span>
   `;

@@ -33,7 +33,11 @@ function verdictKey({ verdict: kind, headroom_bytes: headroom }) {
   return headroom === 0 ? "verdict.tight.full" : headroom < 0 ? "verdict.tight.short" : "verdict.tight.spare";
 }
 
-/** The verdict as plain text, for the status line, the copies and the tests. @param {Pick<View, "words" | "answer">} view @returns {string} */
+/**
+ * The verdict as plain text, for the status line, the copies and the tests.
+ * @param {Pick<View, "words" | "answer">} view
+ * @returns {string}
+ */
 export function verdictText({ words, answer }) {
   const fit = answer?.fit;
   const gpu = answer?.hardware?.name;
@@ -72,7 +76,8 @@ export function basisText({ words, answer }) {
 export function verdictOf({ words, answer, outdated, told }) {
   if (!outdated && answer?.fit) return { verdict: answer.fit.verdict, headline: verdictText({ words, answer }) };
   const fault = told.find(({ severity }) => severity === "error");
-  return { verdict: "none", headline: fault ? words.t("verdict.invalid", { message: fault.text }) : words.t("verdict.first") };
+  const headline = fault ? words.t("verdict.invalid", { message: fault.text }) : words.t("verdict.first");
+  return { verdict: "none", headline };
 }
 
 /** The last answer, while the input as it is has none. @param {View} view */
@@ -99,7 +104,10 @@ export function verdict(view) {
   </section>`;
 }
 
-/** Shown while the verdict itself is out of sight; it says nothing new, so it is not read aloud. @param {View} view @param {boolean} visible */
+/**
+ * Shown while the verdict itself is out of sight; it says nothing new, so it is not read aloud.
+ * @param {View} view @param {boolean} visible
+ */
 export function glance({ words, answer, outdated }, visible) {
   if (outdated) {
     return html`<div class="glance" ?data-visible=${visible} data-outdated aria-hidden="true">

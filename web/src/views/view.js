@@ -11,7 +11,7 @@ import { html, nothing } from "lit";
  * @property {boolean} outdated  the answer is of an earlier input
  * @property {import("../issues.js").Told[]} told  what is wrong with the input
  * @property {import("../contract.d.ts").Dropped[]} dropped  parts of the link left out
- * @property {boolean} isPage  the document is this calculator's: its title, its language and the link in the address bar
+ * @property {boolean} isPage  the document is this calculator's: its title, its language, the link in the address
  * @property {(name: string) => string} id  an id that no other calculator of the document has
  * @property {Ui} ui
  * @property {(patch: Partial<import("../contract.d.ts").State>) => void} set
@@ -34,8 +34,27 @@ import { html, nothing } from "lit";
  * @property {boolean} ownTargets  the list of modules is being typed
  */
 
-/** The names with or without one of them. @param {readonly string[]} names @param {string} name @param {boolean} present */
-export const listed = (names, name, present) => [...names.filter((other) => other !== name), ...(present ? [name] : [])];
+/** @type {Ui} */
+export const startUi = {
+  help: [],
+  open: [],
+  pasting: false,
+  expert: false,
+  pointed: "",
+  copied: false,
+  manual: "",
+  withConfig: false,
+  ownTargets: false,
+};
+
+/**
+ * The names with or without one of them.
+ * @param {readonly string[]} names @param {string} name @param {boolean} present
+ */
+export const listed = (names, name, present) => [
+  ...names.filter((other) => other !== name),
+  ...(present ? [name] : []),
+];
 
 /**
  * A <details> whose content is drawn while it is open only: most of the page's tables are never looked at.
@@ -51,7 +70,15 @@ export function disclosure(view, id, { className, summary, body }) {
 }
 
 /** Keeps a <details> open or closed as the reader left it. @param {(open: boolean) => void} report */
-export const onToggle = (report) => (/** @type {Event} */ event) => report(/** @type {HTMLDetailsElement} */ (event.target).open);
+export const onToggle = (report) => (/** @type {Event} */ event) =>
+  report(/** @type {HTMLDetailsElement} */ (event.target).open);
+
+/**
+ * A listener that reports what stands in a control.
+ * @param {(value: string) => void} report
+ */
+export const onValue = (report) => (/** @type {Event} */ event) =>
+  report(/** @type {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */ (event.target).value);
 
 /** Terms in the order of the bar, by family. */
 export const families = {
@@ -68,7 +95,9 @@ export function familyOf(term) {
   return names.find((name) => families[name].includes(term)) ?? "overhead";
 }
 
-/** @param {import("../contract.d.ts").Term[]} terms in the order of the families, as they stand in the core's order within */
+/**
+ * @param {import("../contract.d.ts").Term[]} terms by family, in the core's order within
+ */
 export function byFamily(terms) {
   const order = Object.keys(families);
   return [...terms].sort((a, b) => order.indexOf(familyOf(a.id)) - order.indexOf(familyOf(b.id)));
