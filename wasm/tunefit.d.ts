@@ -52,6 +52,7 @@ export interface Method {
   /** freeze: number of last layers that train. */
   trainable_layers?: number;
   rank?: number;
+  /** Ends of module paths within a layer (`q_proj`, `self_attn.q_proj`), for all layers alike. */
   target_modules?: "all-linear" | string[];
   modules_to_save?: string[];
   dropout?: number;
@@ -88,6 +89,7 @@ export interface Request {
     packing?: "none" | "packed" | "padding_free";
     length_varies?: boolean;
   };
+  /** Left out, it is `full` over a quantized base that `prepare_kbit` prepares, else the stack's default. */
   gradient_checkpointing?: "none" | "full" | "selective" | "offload" | { every: number };
   attention?: "flash_attention_2" | "flash_attention_3" | "sdpa" | "eager" | "xformers" | "flex";
   loss?: "standard" | "chunked" | "fused_ce" | "fused_linear_ce";
@@ -109,6 +111,8 @@ export interface Request {
     expert?: number;
     offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };
   };
+  /** `rollout`, `hardware.server`, `hardware.interconnect`, `dataset` and `pricing` are checked and passed on; a note
+   *  `not_modelled` says that nothing is computed from them yet. */
   rollout?: {
     generations?: number;
     prompt_length?: number;
@@ -119,6 +123,7 @@ export interface Request {
   include?: ("limits" | "timeline" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
+  /** `gpu` is a catalog id in any case. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   pricing?: {
