@@ -28,7 +28,7 @@ test("no text is left in the other language", () => {
   const known = [
     "Adapter (LoRA)", "Adapters", "Attention", "AdamW (PyTorch, foreach)", "Autocast", "Batch", "Batch per GPU", "Buffers", "Checkpoints", "DoRA", "Dropout", "Eager",
     "Embedding", "Embeddings", "FP4 (4 bits)", "FlashAttention 2", "FlashAttention 3", "GPU", "Gradient checkpointing", "INT8 (8 bits)", "Logits", "Loss", "MLP",
-    "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "tokens",
+    "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "token", "tokens",
     "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
   ];
   assert.deepEqual([...same].filter((text) => !known.includes(text)), []);
@@ -119,6 +119,8 @@ test("numbers bring the form of their noun, in both languages", () => {
     assert.match(words.plural("limits.batch.unit", 382091, { length: words.plural("count.tokens", 1) }), /^sequen(ces at|ties van) 1 token$/);
   }
   assert.equal(createWords("en").plural("count.bytes", 0.516), "0.516 bytes");
+  assert.deepEqual([0, 1, 2].map((count) => createWords("nl").unit("unit.batch", count)), ["sequenties", "sequentie", "sequenties"]);
+  assert.equal(createWords("nl").unit("unit.rank", 1), "");
 });
 
 test("quotation marks are one kind a language, and Dutch words are one for a thing", () => {

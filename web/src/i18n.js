@@ -55,6 +55,8 @@ export function createWords(lang) {
      */
     plural: (key, count, values = {}) =>
       t(/** @type {TextKey} */ (`${key}.${plural.select(count)}`), { ...values, count: format.decimal(count) }),
+    /** The noun alone, in the form for a number; "" where there is none. @param {string} key @param {number} count */
+    unit: (key, count) => own[/** @type {TextKey} */ (`${key}.${plural.select(count)}`)] ?? "",
     /** The text of a key made at run time, or what to show instead. @param {string} key @param {string} fallback */
     maybe: (key, fallback) => (has(key) ? own[key] : fallback),
     /** The texts under a key and what each needs to be filled with: `prefix` and `prefix.*`. @param {string} prefix */

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { at, choicesOf, fieldNamed, longestOf, precisionNamed } from "../fields.js";
+import { at, choicesOf, fieldNamed, longestOf, numberOrText, precisionNamed } from "../fields.js";
 import { listed, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -103,7 +103,8 @@ export function defaultText(view, key) {
  */
 export function entryField(view, key, common = []) {
   const { words, state } = view;
-  const unit = words.t(/** @type {import("../i18n.js").TextKey} */ (`unit.${key}`));
+  const count = numberOrText(state[key], "integer");
+  const unit = words.maybe(`unit.${key}`, "") || words.unit(`unit.${key}`, typeof count === "number" ? count : 0);
   const label = words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`));
   return field(
     view,
