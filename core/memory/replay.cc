@@ -45,6 +45,10 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
   replay.optimizer_transient = SumResidents(step, step.optimizer_transient, axes);
   if (step.gradients_alive) replay.live_gradients = SumResidents(step, step.trained, axes);
 
+  std::vector<double> bytes(step.storages.size());
+  std::transform(step.storages.begin(), step.storages.end(), bytes.begin(),
+                 [&axes](const Storage& storage) { return StorageBytes(storage, axes); });
+
   double live = replay.weights + replay.optimizer_states + replay.live_gradients;
   replay.peak_forward.bytes = live;
   replay.peak_backward.bytes = 0;
@@ -55,8 +59,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
     PeakPoint highest{0, section.first_event, static_cast<std::int32_t>(s), 0};
     for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
       const Event event = step.events[static_cast<std::size_t>(e)];
-      const double bytes = StorageBytes(step.storages[static_cast<std::size_t>(event.storage)], axes);
-      change += event.change * bytes;
+      change += event.change * bytes[static_cast<std::size_t>(event.storage)];
       if (change > highest.bytes) {
         highest.bytes = change;
         highest.events = e + 1;

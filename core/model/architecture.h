@@ -16,6 +16,8 @@ struct LinearShape {
   std::int64_t in_features = 0;
   std::int64_t out_features = 0;
   bool bias = false;
+
+  bool operator==(const LinearShape&) const = default;
 };
 
 enum class NormKind : std::uint8_t {
@@ -48,12 +50,16 @@ struct Attention {
   bool score_softcap = false;  ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
   std::int64_t window = 0;     ///< tokens of a sliding window; 0 for none
   double dropout = 0;          ///< of the attention probabilities, as the config sets it
+
+  bool operator==(const Attention&) const = default;
 };
 
 struct Mlp {
   bool gated = true;  ///< activation(gate) x up, then down; else down(activation(up))
   LinearShape gate, up, down;
   Activation activation = Activation::kSilu;
+
+  bool operator==(const Mlp&) const = default;
 };
 
 /// One decoder layer. Norms before attention and MLP always; the two `after` norms only where the family has them.
@@ -64,6 +70,8 @@ struct Block {
   Mlp mlp;
   double residual_dropout = 0;   ///< GPT-2: dropout on the output of attention and of the MLP
   bool scales_residual = false;  ///< Granite: outputs are multiplied by residual_multiplier
+
+  bool operator==(const Block&) const = default;
 };
 
 /// A run of layers: the period is repeated `repeats` times. Alternating kinds of layers are a period of two.

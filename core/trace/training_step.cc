@@ -18,12 +18,27 @@ struct Stretch {
   std::int64_t repeats = 1;
 };
 
+/// Layers that differ in their window only are traced alike: the kernels modelled here hold the same tensors for both.
+bool SameTrace(const Block& a, Block b) {
+  b.attention.window = a.attention.window;
+  return a == b;
+}
+
+/// The run with a period of one where its layers are all traced alike.
+LayerRun Simplified(const LayerRun& run) {
+  for (const Block& block : run.period) {
+    if (!SameTrace(run.period.front(), block)) return run;
+  }
+  return {{run.period.front()}, run.repeats * static_cast<std::int64_t>(run.period.size())};
+}
+
 /// Splits a run into its first period and the rest: the first meets another part of the model (its input may need no
 /// gradient, and is held by the model), all others meet their equals.
-std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Architecture& architecture, Unrolling unrolling) {
+std::vector<Stretch> MakeStretches(ModuleFactory& factory, const std::vector<LayerRun>& runs, std::int64_t hidden_size,
+                                   Unrolling unrolling) {
   std::vector<Stretch> stretches;
   std::int64_t first_layer = 0;
-  for (const LayerRun& run : architecture.runs) {
+  for (const LayerRun& run : runs) {
     const auto period = static_cast<std::int64_t>(run.period.size());
     const bool folded = unrolling == Unrolling::kFolded && run.repeats > 2;
     const std::int64_t traced = folded ? 2 : run.repeats;
@@ -33,7 +48,7 @@ std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Architecture& a
       stretch.first_layer = first_layer;
       const Place place{stretch.repeats, true};
       for (const Block& block : run.period) {
-        stretch.layers.push_back(MakeLayer(factory, block, architecture.hidden_size, place));
+        stretch.layers.push_back(MakeLayer(factory, block, hidden_size, place));
       }
       first_layer += period * stretch.repeats;
       stretches.push_back(std::move(stretch));
@@ -144,7 +159,9 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const Value table = factory.MakeTable(architecture.vocab_size, "embed_tokens", lora && method.saves_embedding);
   Value positions;
   if (architecture.position_rows > 0) positions = factory.MakeTable(architecture.position_rows, "wpe", false);
-  const std::vector<Stretch> stretches = MakeStretches(factory, architecture, unrolling);
+  std::vector<LayerRun> runs;  // the layers point into it
+  for (const LayerRun& run : architecture.runs) runs.push_back(Simplified(run));
+  const std::vector<Stretch> stretches = MakeStretches(factory, runs, architecture.hidden_size, unrolling);
   const NormModule final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
   const LinearModule head = factory.MakeHead(table);
 
