@@ -68,7 +68,7 @@ class Completer {
 void Completer::TakeTargets(const StackVersion& stack, const Architecture& architecture) {
   auto found = stack.target_modules.find(architecture.model_type);
   if (found == stack.target_modules.end()) found = stack.target_modules.find("*");
-  const std::vector<LinearModule> known = LinearModules(architecture);
+  const std::vector<AdaptableModule> known = AdaptableModules(architecture);
   const auto has_any = [&](const Targets& targets) {
     return targets.all_linear || std::find_first_of(targets.modules.begin(), targets.modules.end(), known.begin(),
                                                     known.end(), Selects) != targets.modules.end();

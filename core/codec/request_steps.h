@@ -27,17 +27,17 @@ void CompleteRequest(RequestReading& reading, const HfConfig& config);
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config);
 
 /// A matrix that an adapter may sit on: the core's name of it, and its path within a layer ("self_attn.q_proj").
-struct LinearModule {
+struct AdaptableModule {
   std::string_view name;
   std::string path;
 };
 
 /// The linear modules of the model's layers, each name once. None without a model.
-std::vector<LinearModule> LinearModules(const Architecture& architecture);
+std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture);
 
 /// PEFT's rule: a module is chosen when its path is the target or ends in it after a dot. What stands before a layer in
 /// the path is left out, so a target that names it chooses nothing.
-bool Selects(std::string_view target, const LinearModule& module);
+bool Selects(std::string_view target, const AdaptableModule& module);
 
 /// Warnings and notes about a request that is computed: what the card or the library will not do, what contradicts the
 /// pasted config, what changes nothing. And the one combination of attention and dtype that the library refuses.

@@ -130,7 +130,7 @@ void ResolveTargets(RequestReading& reading) {
   if (RefuseTargets(reading.issues, targets.modules)) return;
   std::vector<bool> found(targets.modules.size(), false);
   std::vector<std::string_view> names;
-  for (const LinearModule& module : LinearModules(reading.workload.architecture)) {
+  for (const AdaptableModule& module : AdaptableModules(reading.workload.architecture)) {
     bool chosen = false;
     for (std::size_t i = 0; i < targets.modules.size(); ++i) {
       if (!Selects(targets.modules[i], module)) continue;
@@ -184,17 +184,17 @@ void CheckLength(RequestReading& reading) {
 
 }  // namespace
 
-bool Selects(std::string_view target, const LinearModule& module) {
+bool Selects(std::string_view target, const AdaptableModule& module) {
   return target == module.path || EndsIn(module.path, target);
 }
 
-std::vector<LinearModule> LinearModules(const Architecture& architecture) {
-  std::vector<LinearModule> modules;
+std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) {
+  std::vector<AdaptableModule> modules;
   const Family* family = FindFamily(architecture.model_type);
   if (family == nullptr) return modules;
   const auto add = [&](const LinearShape& linear, std::string_view parent) {
     const std::string_view name = linear.name;
-    const auto same = [name](const LinearModule& module) { return module.name == name; };
+    const auto same = [name](const AdaptableModule& module) { return module.name == name; };
     if (name.empty() || std::any_of(modules.begin(), modules.end(), same)) return;
     const bool whole = name.find('.') != name.npos;
     modules.push_back({name, whole ? std::string(name) : Join({parent, ".", name})});

@@ -271,7 +271,8 @@ TEST_F(Request, NamesMayHaveSpaceAroundThem) {
 
 TEST_F(Request, SuggestsWhatBeginsWithWhatWasWritten) {
   const auto nearest = [](const std::string& members) {
-    for (const auto& [name, value] : Read(members).issues.front().values) {
+    const RequestReading reading = Read(members);
+    for (const auto& [name, value] : reading.issues.front().values) {
       if (name == "nearest") return value;
     }
     return std::string();
