@@ -104,7 +104,7 @@ void WriteLimit(JsonWriter& writer, std::string_view field, double low, double h
   writer.EndObject();
 }
 
-void WriteLimit(JsonWriter& writer, std::string_view field, words::Limits limits) {
+void WriteLimit(JsonWriter& writer, std::string_view field, words::Interval limits) {
   WriteLimit(writer, field, static_cast<double>(limits.low), static_cast<double>(limits.high));
 }
 

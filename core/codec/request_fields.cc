@@ -18,7 +18,7 @@ Field<Word> ReadWord(const ObjectReader& object, std::string_view key, Words wor
   return index ? Field<Word>(words[*index]) : Field<Word>();
 }
 
-Field<std::int64_t> ReadCount(const ObjectReader& object, std::string_view key, words::Limits limits) {
+Field<std::int64_t> ReadCount(const ObjectReader& object, std::string_view key, words::Interval limits) {
   return object.Count(key, limits.low, limits.high);
 }
 

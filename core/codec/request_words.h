@@ -98,18 +98,18 @@ inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline
 
 }  // namespace modelled
 
-struct Limits {
+struct Interval {
   std::int64_t low;
   std::int64_t high;
 };
 
-inline constexpr Limits kRank = {1, 65536};
-inline constexpr Limits kPerDevice = {1, 65536};
-inline constexpr Limits kAccumulation = {1, 1000000};
-inline constexpr Limits kSequenceLength = {1, 16777216};
+inline constexpr Interval kRank = {1, 65536};
+inline constexpr Interval kPerDevice = {1, 65536};
+inline constexpr Interval kAccumulation = {1, 1000000};
+inline constexpr Interval kSequenceLength = {1, 16777216};
 /// Tokens of a micro-batch.
 inline constexpr std::int64_t kTokensHigh = 67108864;
-inline constexpr Limits kGpus = {1, 1000000};
-inline constexpr Limits kTrainableLayers = {1, 1000};
+inline constexpr Interval kGpus = {1, 1000000};
+inline constexpr Interval kTrainableLayers = {1, 1000};
 
 }  // namespace tunefit::words

@@ -36,6 +36,15 @@ test("dependencies of the core point one way", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("a type has one definition", () => {
+  // Two rooms with a struct of one name link without a word, and the wrong constructor runs.
+  const names = core
+    .filter((name) => name.endsWith(".h"))
+    .flatMap((name) => [...read(name).matchAll(/^(?:struct|class|enum class) (\w+)[^;]*\{/gm)].map(([, type]) => type));
+  assert.ok(names.length > 50);
+  assert.deepEqual(names.filter((type, i) => names.indexOf(type) !== i), []);
+});
+
 test("the core has no input, output, clock, thread or locale", () => {
   const forbidden =
     /^(iostream|istream|ostream|fstream|sstream|iomanip|cstdio|stdio\.h|chrono|ctime|time\.h|locale|clocale|thread|mutex|random|filesystem)$/;
