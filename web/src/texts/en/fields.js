@@ -134,5 +134,6 @@ export const fieldTexts = {
   "reason.stack_default": "the training stack’s default",
   "reason.model_config": "the model’s config",
   "reason.single_gpu": "one GPU",
+  "reason.prepare_kbit": "what preparing a quantized model switches on",
   "reason.catalog": "the catalog",
 };

@@ -134,5 +134,6 @@ export const fieldTexts = {
   "reason.stack_default": "standaard van de trainingssoftware",
   "reason.model_config": "de config van het model",
   "reason.single_gpu": "één GPU",
+  "reason.prepare_kbit": "wat het voorbereiden van een gekwantiseerd model aanzet",
   "reason.catalog": "de catalogus",
 };
