@@ -63,7 +63,7 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   const Range library{workspace, workspace, workspace};
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
   const Range context = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
-  const Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
+  Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
   estimate.allocated = Range{live, live, live} + library + spread;
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
@@ -75,8 +75,11 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
     // Before it runs out of memory the allocator gives back every block that is free as a whole: only the holes stay.
     const double closed = share.of_moving.expected * moving;
     const Range need = estimate.allocated + Range{0, closed, closed};
-    estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected - paged.expected);
-    estimate.device = Capped(estimate.device, need + context + paged, gpu->usable_bytes);
+    estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
+    // Pages go back to the host before anything else fails: no need of theirs is on the card.
+    estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);
+    const double left = estimate.device.expected - estimate.reserved.expected - context.expected;
+    paged.expected = std::clamp(left, 0.0, paged_bytes);
   }
   const double kept = estimate.reserved.expected - estimate.allocated.expected;
   const Range kept_range{std::min(kept, estimate.reserved.low - estimate.allocated.low), kept,

@@ -130,5 +130,16 @@ TEST(EstimateMemory, PagedStatesAreOutsideTorch) {
   EXPECT_GT(paged.device.expected, fused.device.expected);  // fp32 states, but still on the card where there is room
 }
 
+TEST(EstimateMemory, PagedStatesGiveWayOnASmallCard) {
+  Workload workload = test::MakeWorkload();
+  workload.optimizer = Optimizer::kPagedAdamw8bit;
+  const MemoryEstimate anywhere = EstimateMemory(workload, nullptr, SomeOverheads(), Detail::kSummary);
+  // Room for all but the states: they stay on the host, and the run fits.
+  const Gpu gpu = Card(anywhere.reserved.high + 1e9);
+  const MemoryEstimate small = EstimateMemory(workload, &gpu, SomeOverheads(), Detail::kSummary);
+  EXPECT_EQ(JudgeFit(small.device, gpu.usable_bytes), Verdict::kFits);
+  EXPECT_LT(small.overheads.back().bytes.expected, anywhere.overheads.back().bytes.expected);
+}
+
 }  // namespace
 }  // namespace tunefit
