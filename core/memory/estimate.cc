@@ -39,15 +39,6 @@ Phases PhasesOf(const Replay& replay) {
   return phases;
 }
 
-double PagedBytes(const Step& step, const Axes& axes) {
-  double bytes = 0;
-  for (const Resident& state : step.paged_states) {
-    bytes +=
-        static_cast<double>(state.count) * StorageBytes(step.storages[static_cast<std::size_t>(state.storage)], axes);
-  }
-  return bytes;
-}
-
 /// The most a card shows: its own memory, or what cannot be given back where that is more.
 Range Capped(const Range& wish, const Range& need, double room) {
   return {std::min(wish.low, std::max(need.low, room)), std::min(wish.expected, std::max(need.expected, room)),
@@ -174,23 +165,15 @@ Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) 
   return section < 0 ? Moment::kForward : step.sections[static_cast<std::size_t>(section)].moment;
 }
 
-MemoryEstimate EstimateStep(const Step& step, const Workload& workload, const Batch& batch, const Gpu* gpu,
-                            const Overheads& overheads, Detail detail) {
-  const Axes axes = AxesOf(step, batch);
-  const Replay replay = ReplayStep(step, axes);
+/// Phases, overheads and ranges: all that depends on batch and length.
+MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes& axes, const Workload& workload,
+                             const Gpu* gpu, const Overheads& overheads) {
   MemoryEstimate estimate;
   estimate.phases = PhasesOf(replay);
   estimate.phases.load = replay.weights + LoadTransient(step, workload, axes);
   estimate.phases.save = estimate.phases.between_steps;
-  estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
   estimate.loss_bytes = LossBytes(step, replay);
-  AddOverheads(estimate, workload, gpu, overheads, PagedBytes(step, axes));
-  estimate.parameters = CountTrained(step);
-  estimate.recipe = RecipeOf(step, estimate.parameters);
-  if (detail == Detail::kSummary) return estimate;
-  const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
-  estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
-  estimate.timeline = TimelineOf(step, replay);
+  AddOverheads(estimate, workload, gpu, overheads, SumResidents(step, step.paged_states, axes));
   return estimate;
 }
 
@@ -217,13 +200,25 @@ Verdict JudgeFit(const Range& device, double usable_bytes) {
 }
 
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
-  return EstimateStep(TraceTrainingStep(workload), workload, workload.batch, gpu, overheads, detail);
+  const Step step = TraceTrainingStep(workload);
+  const Axes axes = AxesOf(step, workload.batch);
+  const Replay replay = ReplayStep(step, axes);
+  MemoryEstimate estimate = EstimateBytes(step, replay, axes, workload, gpu, overheads);
+  estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
+  estimate.parameters = CountTrained(step);
+  estimate.recipe = RecipeOf(step, estimate.parameters);
+  if (detail == Detail::kSummary) return estimate;
+  const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
+  estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
+  estimate.timeline = TimelineOf(step, replay);
+  return estimate;
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
   const Step step = TraceTrainingStep(workload);
   const auto fits = [&](const Batch& batch) {
-    const MemoryEstimate estimate = EstimateStep(step, workload, batch, &gpu, overheads, Detail::kSummary);
+    const Axes axes = AxesOf(step, batch);
+    const MemoryEstimate estimate = EstimateBytes(step, ReplayStep(step, axes), axes, workload, &gpu, overheads);
     return JudgeFit(estimate.device, gpu.usable_bytes) == Verdict::kFits;
   };
   const Batch& asked = workload.batch;

@@ -10,15 +10,6 @@ constexpr std::int64_t kGranuleBytes = 512;
 /// From here on a double no longer holds every whole number, and no card ever will.
 constexpr double kLargestExactBytes = 9007199254740992.0;
 
-double SumResidents(const Step& step, const std::vector<Resident>& residents, const Axes& axes) {
-  double bytes = 0;
-  for (const Resident& resident : residents) {
-    bytes += static_cast<double>(resident.count) *
-             StorageBytes(step.storages[static_cast<std::size_t>(resident.storage)], axes);
-  }
-  return bytes;
-}
-
 void Raise(PeakPoint& peak, const PeakPoint& candidate) {
   if (candidate.bytes > peak.bytes) peak = candidate;
 }
@@ -36,6 +27,15 @@ double RoundToGranule(double bytes) {
 
 double StorageBytes(const Storage& storage, const Axes& axes) {
   return RoundToGranule(axes(storage.elements) * BytesPerElement(storage.dtype));
+}
+
+double SumResidents(const Step& step, const std::vector<Resident>& residents, const Axes& axes) {
+  double bytes = 0;
+  for (const Resident& resident : residents) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(resident.storage)];
+    bytes += static_cast<double>(resident.count) * StorageBytes(storage, axes);
+  }
+  return bytes;
 }
 
 Replay ReplayStep(const Step& step, const Axes& axes) {

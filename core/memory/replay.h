@@ -13,6 +13,9 @@ double RoundToGranule(double bytes);
 /// Bytes of one storage for given axes, rounded.
 double StorageBytes(const Storage& storage, const Axes& axes);
 
+/// Bytes of storages that live through the whole step, each as often as the model has it, rounded one by one.
+double SumResidents(const Step& step, const std::vector<Resident>& residents, const Axes& axes);
+
 /// Where in the trace the most bytes are alive: after this many events, in this repetition of their section.
 struct PeakPoint {
   double bytes = 0;

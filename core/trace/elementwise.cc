@@ -14,29 +14,18 @@ Size Larger(Size a, Size b) {
 
 }  // namespace
 
-Value Tracer::View(const Value& x) {
-  Node& node = Begin(OpKind::kView);
+Value Tracer::Look(OpKind kind, const Value& x, Size elements) {
+  Node& node = Begin(kind);
   AddInput(node, x);
   const Tensor tensor = At(x);
   Refer(tensor.storage);
-  return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
+  return AddOutput(node, tensor.storage, elements, tensor.dtype);
 }
 
-Value Tracer::Reshape(const Value& x) {
-  Node& node = Begin(OpKind::kReshape);
-  AddInput(node, x);
-  const Tensor tensor = At(x);
-  Refer(tensor.storage);
-  return AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
-}
-
-Value Tracer::Slice(const Value& x, double share) {
-  Node& node = Begin(OpKind::kSlice);
-  AddInput(node, x);
-  const Tensor tensor = At(x);
-  Refer(tensor.storage);
-  return AddOutput(node, tensor.storage, tensor.elements * share, tensor.dtype);
-}
+Value Tracer::View(const Value& x) { return Look(OpKind::kView, x, SizeOf(x)); }
+Value Tracer::Reshape(const Value& x) { return Look(OpKind::kReshape, x, SizeOf(x)); }
+Value Tracer::Slice(const Value& x, double share) { return Narrow(x, SizeOf(x) * share); }
+Value Tracer::Narrow(const Value& x, Size part) { return Look(OpKind::kSlice, x, part); }
 
 Value Tracer::Copy(Value x, const char* role) {
   Node& node = Begin(OpKind::kView);
@@ -75,14 +64,8 @@ Value Tracer::Silu(Value x) { return Elementwise(std::move(x), true, false, "sil
 Value Tracer::Gelu(Value x) { return Elementwise(std::move(x), true, false, "gelu"); }
 Value Tracer::Tanh(Value x) { return Elementwise(std::move(x), false, true, "tanh"); }
 
-Value Tracer::Shift(Value x) {
-  Node& node = Begin(OpKind::kView);  // the gradient of x + constant is the gradient itself
-  AddInput(node, x);
-  const Tensor tensor = At(x);
-  Value sum = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "add"), tensor.elements, tensor.dtype);
-  x.Drop();
-  return sum;
-}
+/// The gradient of x + constant is the gradient itself, as that of a copy is.
+Value Tracer::Shift(Value x) { return Copy(std::move(x), "add"); }
 
 Value Tracer::Pow(Value x) {
   if (autocast_) x = Fp32(std::move(x));

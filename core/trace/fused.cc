@@ -56,21 +56,6 @@ Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows) {
   return normed;
 }
 
-Value Tracer::FusedSwiglu(Value gate, Value up) {
-  Node& node = Begin(OpKind::kPrepared);
-  AddInput(node, gate);
-  AddInput(node, up);
-  const Tensor tensor = At(gate);
-  if (NeedsBackward(node)) {
-    Keep(node, tensor.storage);
-    Keep(node, At(up).storage);
-  }
-  Value product = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "swiglu"), tensor.elements, tensor.dtype);
-  gate.Drop();
-  up.Drop();
-  return product;
-}
-
 Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
   q = LowPrecision(std::move(q));
   k = LowPrecision(std::move(k));
@@ -117,36 +102,30 @@ Value Tracer::NegativeLogLikelihood(Value log_probabilities, Value labels) {
   return value;
 }
 
-Value Tracer::InPlaceCrossEntropy(Value logits) {
-  Node& node = Begin(OpKind::kPrepared);
-  AddInput(node, logits);
-  constexpr Size kScalar{1, Axis::kOnce};
-  const bool wanted = NeedsBackward(node);
-  if (wanted) Keep(node, At(logits).storage);
-  Value losses = Empty({1, Axis::kTokens}, Dtype::kFp32, "losses");
-  Value loss = AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
-  logits.Drop();
-  return loss;
-}
-
-Value Tracer::Prepared(const Value& x, const Value& weight, const Value& x_gradient, const Value& weight_gradient,
-                       Size out, Dtype dtype) {
+Value Tracer::Prepared(const Value& x, const Value& y, const Value& x_gradient, const Value& y_gradient, Size out,
+                       Dtype dtype, const char* role) {
   Node& node = Begin(OpKind::kPrepared);
   AddInput(node, x);
-  AddInput(node, weight);
+  AddInput(node, y);
   if (NeedsBackward(node)) {
     Keep(node, At(x_gradient).storage);
-    if (weight_gradient) Keep(node, At(weight_gradient).storage);
+    if (y_gradient) Keep(node, At(y_gradient).storage);
   }
-  return AddOutput(node, Allocate(out, dtype, "loss"), out, dtype);
+  return AddOutput(node, Allocate(out, dtype, role), out, dtype);
 }
 
-Value Tracer::Narrow(const Value& x, Size part) {
-  Node& node = Begin(OpKind::kSlice);
-  AddInput(node, x);
-  const Tensor tensor = At(x);
-  Refer(tensor.storage);
-  return AddOutput(node, tensor.storage, part, tensor.dtype);
+Value Tracer::FusedSwiglu(Value gate, Value up) {
+  Value product = Prepared(gate, up, gate, up, SizeOf(gate), DtypeOf(gate), "swiglu");
+  gate.Drop();
+  up.Drop();
+  return product;
+}
+
+Value Tracer::InPlaceCrossEntropy(Value logits) {
+  const Value losses = Empty({1, Axis::kTokens}, Dtype::kFp32, "losses");
+  Value loss = Prepared(logits, Value(), logits, Value(), {1, Axis::kOnce}, Dtype::kFp32, "loss");
+  logits.Drop();
+  return loss;
 }
 
 Value Tracer::Checkpoint(const std::function<Value(const Value&)>& module, const Value& x) {

@@ -101,7 +101,7 @@ Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModu
     }
     Value logits = tracer.Empty({vocabulary, Axis::kChunk}, compute, "logits of a block");
   }
-  Value loss = tracer.Prepared(hidden, head.weight, hidden_gradient, weight_gradient, kScalar, Dtype::kFp32);
+  Value loss = tracer.Prepared(hidden, head.weight, hidden_gradient, weight_gradient, kScalar, Dtype::kFp32, "loss");
   tracer.EndAutocast();
   return loss;
 }

@@ -138,9 +138,9 @@ class Tracer {
   Value NegativeLogLikelihood(Value log_probabilities, Value labels);
   /// Runs `module` without keeping anything but its input; runs it again in backward.
   Value Checkpoint(const std::function<Value(const Value&)>& module, const Value& x);
-  /// A result whose gradients for `x` (and `weight`) exist already.
-  Value Prepared(const Value& x, const Value& weight, const Value& x_gradient, const Value& weight_gradient, Size out,
-                 Dtype dtype);
+  /// A result whose gradients for `x` and `y` (empty where there is none) exist already.
+  Value Prepared(const Value& x, const Value& y, const Value& x_gradient, const Value& y_gradient, Size out,
+                 Dtype dtype, const char* role);
   /// A kernel that turns logits into their own gradient while it computes the loss (Liger, Unsloth, foak).
   Value InPlaceCrossEntropy(Value logits);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
@@ -233,6 +233,8 @@ class Tracer {
   void AddInput(Node& node, const Value& input) const;
   bool NeedsBackward(const Node& node) const;
   Value AddOutput(Node& node, StorageId storage, Size elements, Dtype dtype);
+  /// Another tensor over x's storage.
+  Value Look(OpKind kind, const Value& x, Size elements);
   Value AddLeaf(Value x, bool is_weight);
   Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
   Value LowPrecision(Value x);
