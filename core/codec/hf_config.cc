@@ -220,9 +220,9 @@ void ConfigReader::ReadModel(const Sizes& sizes) {
 
   Block block;
   block.norm = family_.norm;
-  block.norms_after = family_.norms_after;
-  block.attention = ReadAttention(sizes);
-  block.mlp = ReadMlp(sizes);
+  block.arrangement = family_.arrangement;
+  block.mixer = ReadAttention(sizes);
+  block.feed_forward = ReadMlp(sizes);
   block.residual_dropout = ReadDropout(family_.residual_dropout_key);
   block.scales_residual = family_.scales_residual_and_logits;
   model.runs = ReadLayerRuns(config_, family_, block, sizes.layers);

@@ -43,7 +43,7 @@ struct Family {
   const char* up = "up_proj";
   const char* down = "down_proj";
   NormKind norm = NormKind::kRmsNorm;
-  bool norms_after = false;
+  Arrangement arrangement = Arrangement::kPreNorm;
   bool head_norm = false;
   bool learned_positions = false;  ///< a table of `n_positions` rows instead of rotary positions
   bool gated = true;

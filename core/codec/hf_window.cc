@@ -73,7 +73,7 @@ std::vector<LayerRun> ReadLayerRuns(const ObjectReader& config, const Family& fa
   const std::vector<bool> slides = SlidingLayers(config, family.window, layers);
   const auto layer = [&](std::size_t i) {
     Block copy = block;
-    copy.attention.window = slides[i] ? window : 0;
+    std::get<Attention>(copy.mixer).window = slides[i] ? window : 0;
     return copy;
   };
   std::vector<LayerRun> runs;

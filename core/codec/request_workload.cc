@@ -201,13 +201,11 @@ std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) 
   };
   for (const LayerRun& run : architecture.runs) {
     for (const Block& block : run.period) {
-      const Attention& attention = block.attention;
-      for (const LinearShape* linear : {&attention.query, &attention.key, &attention.value, &attention.output}) {
-        add(*linear, family->attention_path);
-      }
-      for (const LinearShape* linear : {&block.mlp.gate, &block.mlp.up, &block.mlp.down}) {
-        add(*linear, family->mlp_path);
-      }
+      const auto add_all = [&add](const auto& part, std::string_view parent) {
+        ForEachMatrix(part, [&](const LinearShape& matrix) { add(matrix, parent); });
+      };
+      std::visit([&](const auto& part) { add_all(part, family->attention_path); }, block.mixer);
+      std::visit([&](const auto& part) { add_all(part, family->mlp_path); }, block.feed_forward);
     }
   }
   return modules;

@@ -1,6 +1,7 @@
 #include "core/model/architecture.h"
 
 #include <string>
+#include <variant>
 
 namespace tunefit {
 namespace {
@@ -14,7 +15,11 @@ void RequirePositive(Issues& issues, const char* field, std::int64_t value) {
                     .values = {{"value", text}, {"low", "1"}}});
 }
 
-void ValidateAttention(Issues& issues, const Attention& attention) {
+void ValidatePart(Issues& issues, const Mlp& mlp) {
+  RequirePositive(issues, "intermediate_size", mlp.down.in_features);
+}
+
+void ValidatePart(Issues& issues, const Attention& attention) {
   RequirePositive(issues, "num_attention_heads", attention.heads);
   RequirePositive(issues, "num_key_value_heads", attention.kv_heads);
   RequirePositive(issues, "head_dim", attention.head_dim);
@@ -43,8 +48,8 @@ Issues Validate(const Architecture& architecture) {
   RequirePositive(issues, "num_hidden_layers", architecture.layers());
   for (const LayerRun& run : architecture.runs) {
     for (const Block& block : run.period) {
-      RequirePositive(issues, "intermediate_size", block.mlp.down.in_features);
-      ValidateAttention(issues, block.attention);
+      std::visit([&issues](const auto& part) { ValidatePart(issues, part); }, block.feed_forward);
+      std::visit([&issues](const auto& part) { ValidatePart(issues, part); }, block.mixer);
       if (HasError(issues)) return issues;  // the blocks of a model share their faults: say each once
     }
   }

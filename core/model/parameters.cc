@@ -1,5 +1,7 @@
 #include "core/model/parameters.h"
 
+#include <variant>
+
 namespace tunefit {
 
 std::int64_t CountLinear(const LinearShape& linear) {
@@ -8,15 +10,37 @@ std::int64_t CountLinear(const LinearShape& linear) {
 
 std::int64_t CountNorm(NormKind kind, std::int64_t width) { return kind == NormKind::kLayerNorm ? 2 * width : width; }
 
+namespace {
+
+std::int64_t CountPart(const Attention& attention) {
+  std::int64_t count = attention.head_norm ? 2 * attention.head_dim : 0;
+  ForEachMatrix(attention, [&count](const LinearShape& matrix) { count += CountLinear(matrix); });
+  return count;
+}
+
+std::int64_t CountPart(const Mlp& mlp) {
+  std::int64_t count = 0;
+  ForEachMatrix(mlp, [&count](const LinearShape& matrix) { count += CountLinear(matrix); });
+  return count;
+}
+
+std::int64_t NormsOf(Arrangement arrangement) {
+  switch (arrangement) {
+    case Arrangement::kPreNorm:
+      return 2;
+    case Arrangement::kSandwichNorm:
+      break;
+  }
+  return 4;
+}
+
+}  // namespace
+
 ParameterCounts CountBlock(const Block& block, std::int64_t hidden_size) {
-  const Attention& attention = block.attention;
   ParameterCounts counts;
-  counts.attention = CountLinear(attention.query) + CountLinear(attention.key) + CountLinear(attention.value) +
-                     CountLinear(attention.output);
-  if (attention.head_norm) counts.attention += 2 * attention.head_dim;
-  counts.mlp = CountLinear(block.mlp.up) + CountLinear(block.mlp.down);
-  if (block.mlp.gated) counts.mlp += CountLinear(block.mlp.gate);
-  counts.norms = (block.norms_after ? 4 : 2) * CountNorm(block.norm, hidden_size);
+  counts.attention = std::visit([](const auto& part) { return CountPart(part); }, block.mixer);
+  counts.mlp = std::visit([](const auto& part) { return CountPart(part); }, block.feed_forward);
+  counts.norms = NormsOf(block.arrangement) * CountNorm(block.norm, hidden_size);
   return counts;
 }
 

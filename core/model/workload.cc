@@ -11,16 +11,7 @@ template <typename Visit>
 void ForEachLinear(const Architecture& architecture, Visit visit) {
   for (const LayerRun& run : architecture.runs) {
     for (const Block& block : run.period) {
-      const Attention& attention = block.attention;
-      visit(attention.query);
-      if (attention.layout == QkvLayout::kSeparate) {
-        visit(attention.key);
-        visit(attention.value);
-      }
-      visit(attention.output);
-      if (block.mlp.gated) visit(block.mlp.gate);
-      visit(block.mlp.up);
-      visit(block.mlp.down);
+      ForEachMatrix(block, visit);
     }
   }
 }

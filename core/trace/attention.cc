@@ -63,7 +63,7 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
   return heads;
 }
 
-AttentionResult Eager(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
+MixerResult Eager(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
   const Attention& attention = *module.attention;
   const double copies = CopiesOfHeads(attention);
   const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
@@ -98,7 +98,7 @@ Value AdditiveMask(Tracer& tracer, const Value& mask, Dtype dtype) {
   return tracer.Empty(tracer.SizeOf(mask), dtype, "additive mask");
 }
 
-AttentionResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
+MixerResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
   const Attention& attention = *module.attention;
   const Size rows = Tokens(attention.heads);
   // Without a mask the kernel takes grouped heads and a causal flag; with one, the library repeats the heads.
@@ -114,7 +114,7 @@ AttentionResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerC
   return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
 }
 
-AttentionResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
+MixerResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
   switch (context.workload->attention) {
     case AttentionKernel::kEager:
       return Eager(tracer, module, context, heads);
@@ -129,8 +129,7 @@ AttentionResult Attend(Tracer& tracer, const AttentionModule& module, const Laye
 
 }  // namespace
 
-AttentionResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
-                        const Value& hidden) {
+MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
   tracer.scope.term = Term::kAttention;
   Heads heads = Project(tracer, module, context, hidden);
   tracer.scope.module = "self_attn";
@@ -143,7 +142,7 @@ AttentionResult Forward(Tracer& tracer, const AttentionModule& module, const Lay
     heads.query = std::move(query);
     heads.key = std::move(key);
   }
-  AttentionResult result = Attend(tracer, module, context, heads);
+  MixerResult result = Attend(tracer, module, context, heads);
   Value merged = tracer.View(result.output);
   result.output.Drop();
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};

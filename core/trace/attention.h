@@ -4,14 +4,13 @@
 
 namespace tunefit {
 
-/// The output of attention, and the probabilities where the kernel returns them: eager attention's caller holds them to
-/// the end of the layer.
-struct AttentionResult {
+/// The output of a mixer, and attention's probabilities where its kernel returns them: eager attention's caller holds
+/// them to the end of the layer.
+struct MixerResult {
   Value output;
   Value probabilities;
 };
 
-AttentionResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
-                        const Value& hidden);
+MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden);
 
 }  // namespace tunefit

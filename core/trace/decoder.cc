@@ -59,58 +59,74 @@ Value AddResidual(Tracer& tracer, const LayerModule& layer, const LayerContext& 
   return tracer.Add(residual, std::move(output));
 }
 
+AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place) {
+  AttentionModule module;
+  module.attention = &attention;
+  module.query = factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
+  if (attention.layout == QkvLayout::kSeparate) {
+    module.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
+    module.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);
+  }
+  if (attention.head_norm) {
+    module.query_norm = factory.MakeNorm(NormKind::kRmsNorm, "q_norm", attention.head_dim, place);
+    module.key_norm = factory.MakeNorm(NormKind::kRmsNorm, "k_norm", attention.head_dim, place);
+  }
+  module.output = factory.MakeLinear(attention.output, attention.output.name, Term::kAttention, place);
+  return module;
+}
+
+MlpModule MakePart(ModuleFactory& factory, const Mlp& mlp, Place place) {
+  MlpModule module;
+  module.mlp = &mlp;
+  if (mlp.gated) module.gate = factory.MakeLinear(mlp.gate, mlp.gate.name, Term::kMlp, place);
+  module.up = factory.MakeLinear(mlp.up, mlp.up.name, Term::kMlp, place);
+  module.down = factory.MakeLinear(mlp.down, mlp.down.name, Term::kMlp, place);
+  return module;
+}
+
 }  // namespace
 
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place) {
-  const Attention& attention = block.attention;
-  const Mlp& mlp = block.mlp;
+  const auto norm = [&](const char* path) { return factory.MakeNorm(block.norm, path, hidden_size, place); };
   LayerModule layer;
   layer.block = &block;
-  layer.attention.attention = &attention;
-  layer.mlp.mlp = &mlp;
-  layer.before_attention = factory.MakeNorm(block.norm, "input_layernorm", hidden_size, place);
-  layer.attention.query = factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
-  if (attention.layout == QkvLayout::kSeparate) {
-    layer.attention.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
-    layer.attention.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);
-  }
-  if (attention.head_norm) {
-    layer.attention.query_norm = factory.MakeNorm(NormKind::kRmsNorm, "q_norm", attention.head_dim, place);
-    layer.attention.key_norm = factory.MakeNorm(NormKind::kRmsNorm, "k_norm", attention.head_dim, place);
-  }
-  layer.attention.output = factory.MakeLinear(attention.output, attention.output.name, Term::kAttention, place);
-  if (block.norms_after) {
-    layer.after_attention = factory.MakeNorm(block.norm, "post_attention_layernorm", hidden_size, place);
-    layer.before_mlp = factory.MakeNorm(block.norm, "pre_feedforward_layernorm", hidden_size, place);
-    layer.after_mlp = factory.MakeNorm(block.norm, "post_feedforward_layernorm", hidden_size, place);
+  layer.before_mixer = norm("input_layernorm");
+  layer.mixer =
+      std::visit([&](const auto& part) -> MixerModule { return MakePart(factory, part, place); }, block.mixer);
+  if (block.arrangement == Arrangement::kSandwichNorm) {
+    layer.after_mixer = norm("post_attention_layernorm");
+    layer.before_feed_forward = norm("pre_feedforward_layernorm");
+    layer.after_feed_forward = norm("post_feedforward_layernorm");
   } else {
-    layer.before_mlp = factory.MakeNorm(block.norm, "post_attention_layernorm", hidden_size, place);
+    layer.before_feed_forward = norm("post_attention_layernorm");
   }
-  if (mlp.gated) layer.mlp.gate = factory.MakeLinear(mlp.gate, mlp.gate.name, Term::kMlp, place);
-  layer.mlp.up = factory.MakeLinear(mlp.up, mlp.up.name, Term::kMlp, place);
-  layer.mlp.down = factory.MakeLinear(mlp.down, mlp.down.name, Term::kMlp, place);
+  layer.feed_forward = std::visit([&](const auto& part) -> FeedForwardModule { return MakePart(factory, part, place); },
+                                  block.feed_forward);
   return layer;
 }
 
 Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
   const Block& block = *layer.block;
+  const bool sandwich = block.arrangement == Arrangement::kSandwichNorm;
   const auto norm = [&tracer](const NormModule& module, const Value& x) {
     tracer.scope.term = Term::kNorms;
     return Forward(tracer, module, x, kOneRowPerToken);
   };
   tracer.scope.in_layer = true;
-  Value states = norm(layer.before_attention, hidden);
-  AttentionResult attended = Forward(tracer, layer.attention, context, states);
-  states = std::move(attended.output);
+  Value states = norm(layer.before_mixer, hidden);
+  // What the mixer returns beside its output (eager attention's probabilities) lives to the end of the layer.
+  MixerResult mixed =
+      std::visit([&](const auto& module) { return Forward(tracer, module, context, states); }, layer.mixer);
+  states = std::move(mixed.output);
   states = tracer.Dropout(std::move(states), block.residual_dropout);
-  if (block.norms_after) states = norm(layer.after_attention, states);
+  if (sandwich) states = norm(layer.after_mixer, states);
   states = AddResidual(tracer, layer, context, hidden, states);
 
   const Value residual = states;
-  states = norm(layer.before_mlp, states);
-  states = Forward(tracer, layer.mlp, context, states);
+  states = norm(layer.before_feed_forward, states);
+  states = std::visit([&](const auto& module) { return Forward(tracer, module, context, states); }, layer.feed_forward);
   states = tracer.Dropout(std::move(states), block.residual_dropout);
-  if (block.norms_after) states = norm(layer.after_mlp, states);
+  if (sandwich) states = norm(layer.after_feed_forward, states);
   states = AddResidual(tracer, layer, context, residual, states);
   tracer.scope.in_layer = false;
   return states;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <variant>
 #include <vector>
 
 #include "core/trace/modules.h"
@@ -17,11 +18,15 @@ struct MlpModule {
   LinearModule gate, up, down;
 };
 
+/// The modules of a layer; an alternative each for those of Mixer and FeedForward.
+using MixerModule = std::variant<AttentionModule>;
+using FeedForwardModule = std::variant<MlpModule>;
+
 struct LayerModule {
   const Block* block = nullptr;
-  NormModule before_attention, after_attention, before_mlp, after_mlp;
-  AttentionModule attention;
-  MlpModule mlp;
+  NormModule before_mixer, after_mixer, before_feed_forward, after_feed_forward;
+  MixerModule mixer;
+  FeedForwardModule feed_forward;
 };
 
 /// What every layer reads beside its input: made once a step by the model, before the layers.

@@ -1,6 +1,7 @@
 #include "core/trace/training_step.h"
 
 #include <utility>
+#include <variant>
 
 #include "core/trace/decoder.h"
 #include "core/trace/loss.h"
@@ -20,7 +21,9 @@ struct Stretch {
 
 /// Layers that differ in their window only are traced alike: the kernels modelled here hold the same tensors for both.
 bool SameTrace(const Block& a, Block b) {
-  b.attention.window = a.attention.window;
+  const auto* attention = std::get_if<Attention>(&a.mixer);
+  auto* other = std::get_if<Attention>(&b.mixer);
+  if (attention != nullptr && other != nullptr) other->window = attention->window;
   return a == b;
 }
 
@@ -61,7 +64,8 @@ std::vector<Stretch> MakeStretches(ModuleFactory& factory, const std::vector<Lay
 std::int64_t RotaryWidth(const Architecture& architecture) {
   for (const LayerRun& run : architecture.runs) {
     for (const Block& block : run.period) {
-      if (block.attention.rotary) return block.attention.head_dim;
+      const auto* attention = std::get_if<Attention>(&block.mixer);
+      if (attention != nullptr && attention->rotary) return attention->head_dim;
     }
   }
   return 0;

@@ -44,15 +44,17 @@ Attention RandomAttention(std::mt19937& random, std::int64_t hidden) {
 Block RandomBlock(std::mt19937& random, std::int64_t hidden) {
   Block block;
   block.norm = Any(random, {NormKind::kRmsNorm, NormKind::kRmsNormUnitGain, NormKind::kLayerNorm});
-  block.norms_after = Chance(random, 20);
-  block.attention = RandomAttention(random, hidden);
+  block.arrangement = Chance(random, 20) ? Arrangement::kSandwichNorm : Arrangement::kPreNorm;
+  block.mixer = RandomAttention(random, hidden);
   const std::int64_t width = 64 * Between(random, 1, 12);
   const bool bias = Chance(random, 20);
-  block.mlp.gated = Chance(random, 70);
-  block.mlp.gate = {"gate_proj", hidden, width, bias};
-  block.mlp.up = {"up_proj", hidden, width, bias};
-  block.mlp.down = {"down_proj", width, hidden, bias};
-  block.mlp.activation = Any(random, {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluNew});
+  Mlp mlp;
+  mlp.gated = Chance(random, 70);
+  mlp.gate = {"gate_proj", hidden, width, bias};
+  mlp.up = {"up_proj", hidden, width, bias};
+  mlp.down = {"down_proj", width, hidden, bias};
+  mlp.activation = Any(random, {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluNew});
+  block.feed_forward = mlp;
   block.residual_dropout = Chance(random, 15) ? 0.1 : 0;
   block.scales_residual = Chance(random, 15);
   return block;
@@ -125,8 +127,8 @@ std::string Describe(const Workload& workload) {
        << ", attention " << static_cast<int>(workload.attention) << ", loss " << static_cast<int>(workload.loss)
        << ", autocast " << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights)
        << ", batch " << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
-       << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(block.attention.layout) << ", layers "
-       << workload.architecture.layers();
+       << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
+       << ", layers " << workload.architecture.layers();
   return text.str();
 }
 

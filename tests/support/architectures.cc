@@ -3,17 +3,21 @@
 namespace tunefit::test {
 
 Architecture MakeLlama(const LlamaSizes& sizes) {
+  Attention attention;
+  Mlp mlp;
+  attention.heads = sizes.heads;
+  attention.kv_heads = sizes.kv_heads;
+  attention.head_dim = sizes.head_dim;
+  attention.query = {"q_proj", sizes.hidden, sizes.heads * sizes.head_dim, false};
+  attention.key = {"k_proj", sizes.hidden, sizes.kv_heads * sizes.head_dim, false};
+  attention.value = {"v_proj", sizes.hidden, sizes.kv_heads * sizes.head_dim, false};
+  attention.output = {"o_proj", sizes.heads * sizes.head_dim, sizes.hidden, false};
+  mlp.gate = {"gate_proj", sizes.hidden, sizes.intermediate, false};
+  mlp.up = {"up_proj", sizes.hidden, sizes.intermediate, false};
+  mlp.down = {"down_proj", sizes.intermediate, sizes.hidden, false};
   Block block;
-  block.attention.heads = sizes.heads;
-  block.attention.kv_heads = sizes.kv_heads;
-  block.attention.head_dim = sizes.head_dim;
-  block.attention.query = {"q_proj", sizes.hidden, sizes.heads * sizes.head_dim, false};
-  block.attention.key = {"k_proj", sizes.hidden, sizes.kv_heads * sizes.head_dim, false};
-  block.attention.value = {"v_proj", sizes.hidden, sizes.kv_heads * sizes.head_dim, false};
-  block.attention.output = {"o_proj", sizes.heads * sizes.head_dim, sizes.hidden, false};
-  block.mlp.gate = {"gate_proj", sizes.hidden, sizes.intermediate, false};
-  block.mlp.up = {"up_proj", sizes.hidden, sizes.intermediate, false};
-  block.mlp.down = {"down_proj", sizes.intermediate, sizes.hidden, false};
+  block.mixer = attention;
+  block.feed_forward = mlp;
   Architecture architecture;
   architecture.model_type = "llama";
   architecture.hidden_size = sizes.hidden;

@@ -11,6 +11,9 @@
 namespace tunefit {
 namespace {
 
+const Attention& AttentionOf(const Block& block) { return std::get<Attention>(block.mixer); }
+const Mlp& MlpOf(const Block& block) { return std::get<Mlp>(block.feed_forward); }
+
 class Config : public testing::Test {
  protected:
   HfConfig Read(std::string_view text) {
@@ -60,7 +63,7 @@ TEST_F(Config, KeyValueHeadsAreTheClassesWhereTheConfigHasNone) {
     const HfConfig config =
         Read(R"({"model_type":")" + type + R"(","hidden_size":128,"intermediate_size":96,"num_hidden_layers":1,)" +
              R"("num_attention_heads":64,"vocab_size":100)" + more + "}");
-    const std::int64_t heads = OnlyBlock(config).attention.kv_heads;
+    const std::int64_t heads = AttentionOf(OnlyBlock(config)).kv_heads;
     bool said = false;
     for (const Assumption& assumption : config.assumptions) {
       said = said || (assumption.field == "model.config.num_key_value_heads" &&
@@ -77,45 +80,45 @@ TEST_F(Config, KeyValueHeadsAreTheClassesWhereTheConfigHasNone) {
   const HfConfig gemma = Read(
       R"({"model_type":"gemma2","hidden_size":128,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":8,)"
       R"("vocab_size":100})");
-  EXPECT_EQ(gemma.architecture.runs[0].period[0].attention.kv_heads, 4);
+  EXPECT_EQ(AttentionOf(gemma.architecture.runs[0].period[0]).kv_heads, 4);
 }
 
 TEST_F(Config, BiasesFollowTheTypeAndItsKeys) {
   const Block llama = OnlyBlock(Small("llama"));
-  EXPECT_FALSE(llama.attention.query.bias || llama.attention.output.bias || llama.mlp.up.bias);
+  EXPECT_FALSE(AttentionOf(llama).query.bias || AttentionOf(llama).output.bias || MlpOf(llama).up.bias);
   const Block biased = OnlyBlock(Small("llama", R"(,"attention_bias":true,"mlp_bias":true)"));
-  EXPECT_TRUE(biased.attention.query.bias && biased.attention.value.bias && biased.attention.output.bias);
-  EXPECT_TRUE(biased.mlp.gate.bias && biased.mlp.up.bias && biased.mlp.down.bias);
+  EXPECT_TRUE(AttentionOf(biased).query.bias && AttentionOf(biased).value.bias && AttentionOf(biased).output.bias);
+  EXPECT_TRUE(MlpOf(biased).gate.bias && MlpOf(biased).up.bias && MlpOf(biased).down.bias);
   const Block qwen2 = OnlyBlock(Small("qwen2"));
-  EXPECT_TRUE(qwen2.attention.query.bias && qwen2.attention.key.bias && qwen2.attention.value.bias);
-  EXPECT_FALSE(qwen2.attention.output.bias || qwen2.mlp.up.bias);
+  EXPECT_TRUE(AttentionOf(qwen2).query.bias && AttentionOf(qwen2).key.bias && AttentionOf(qwen2).value.bias);
+  EXPECT_FALSE(AttentionOf(qwen2).output.bias || MlpOf(qwen2).up.bias);
   const Block qwen = OnlyBlock(Small("qwen", R"(,"no_bias":true,"kv_channels":16)"));
-  EXPECT_TRUE(qwen.attention.query.bias);
-  EXPECT_FALSE(qwen.attention.output.bias || qwen.mlp.down.bias);
+  EXPECT_TRUE(AttentionOf(qwen).query.bias);
+  EXPECT_FALSE(AttentionOf(qwen).output.bias || MlpOf(qwen).down.bias);
   const Block internlm2 = OnlyBlock(Small("internlm2", R"(,"bias":true)"));
-  EXPECT_TRUE(internlm2.attention.query.bias && internlm2.attention.output.bias);
-  EXPECT_FALSE(internlm2.mlp.up.bias);
+  EXPECT_TRUE(AttentionOf(internlm2).query.bias && AttentionOf(internlm2).output.bias);
+  EXPECT_FALSE(MlpOf(internlm2).up.bias);
 }
 
 TEST_F(Config, FusedProjectionsAreAsWideAsTheirParts) {
   const Block internlm2 = OnlyBlock(Small("internlm2", R"(,"num_key_value_heads":2)"));
-  EXPECT_EQ(internlm2.attention.query.out_features, 64 + 2 * 32);  // q 4 x 16, k and v 2 x 16 each
-  EXPECT_STREQ(internlm2.attention.query.name, "wqkv");
-  EXPECT_STREQ(internlm2.mlp.gate.name, "w1");
-  EXPECT_STREQ(internlm2.mlp.up.name, "w3");
+  EXPECT_EQ(AttentionOf(internlm2).query.out_features, 64 + 2 * 32);  // q 4 x 16, k and v 2 x 16 each
+  EXPECT_STREQ(AttentionOf(internlm2).query.name, "wqkv");
+  EXPECT_STREQ(MlpOf(internlm2).gate.name, "w1");
+  EXPECT_STREQ(MlpOf(internlm2).up.name, "w3");
   const Block qwen = OnlyBlock(Small("qwen", R"(,"kv_channels":32)"));
-  EXPECT_EQ(qwen.attention.query.out_features, 3 * 4 * 32);
-  EXPECT_EQ(qwen.attention.output.in_features, 4 * 32);
-  EXPECT_EQ(qwen.mlp.up.out_features, 48);  // intermediate_size counts w1 and w2
+  EXPECT_EQ(AttentionOf(qwen).query.out_features, 3 * 4 * 32);
+  EXPECT_EQ(AttentionOf(qwen).output.in_features, 4 * 32);
+  EXPECT_EQ(MlpOf(qwen).up.out_features, 48);  // intermediate_size counts w1 and w2
 }
 
 TEST_F(Config, HeadWidthIsGivenOrDerivedOrTheClassDefault) {
-  EXPECT_EQ(OnlyBlock(Small("llama")).attention.head_dim, 16);
-  EXPECT_EQ(OnlyBlock(Small("llama", R"(,"head_dim":null)")).attention.head_dim, 16);
-  EXPECT_EQ(OnlyBlock(Small("llama", R"(,"head_dim":24)")).attention.query.out_features, 96);
-  EXPECT_EQ(OnlyBlock(Small("qwen3")).attention.head_dim, 128);
-  EXPECT_EQ(OnlyBlock(Small("qwen3", R"(,"head_dim":null)")).attention.head_dim, 16);
-  EXPECT_EQ(OnlyBlock(Small("gemma2", R"(,"sliding_window":null)")).attention.head_dim, 256);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("llama"))).head_dim, 16);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("llama", R"(,"head_dim":null)"))).head_dim, 16);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("llama", R"(,"head_dim":24)"))).query.out_features, 96);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("qwen3"))).head_dim, 128);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("qwen3", R"(,"head_dim":null)"))).head_dim, 16);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("gemma2", R"(,"sliding_window":null)"))).head_dim, 256);
 }
 
 TEST_F(Config, TiesFollowTheClassWhereTheKeyIsMissing) {
@@ -133,14 +136,14 @@ TEST_F(Config, Gpt2HasPositionsDropoutAndNoGate) {
   EXPECT_EQ(config.architecture.position_rows, 1024);
   EXPECT_EQ(config.architecture.embedding_dropout, 0.1);
   EXPECT_EQ(block.residual_dropout, 0.1);
-  EXPECT_EQ(block.attention.dropout, 0.1);
-  EXPECT_FALSE(block.mlp.gated || block.attention.rotary);
-  EXPECT_EQ(block.mlp.up.out_features, 4 * 48);
-  EXPECT_EQ(block.mlp.activation, Activation::kGeluNew);
+  EXPECT_EQ(AttentionOf(block).dropout, 0.1);
+  EXPECT_FALSE(MlpOf(block).gated || AttentionOf(block).rotary);
+  EXPECT_EQ(MlpOf(block).up.out_features, 4 * 48);
+  EXPECT_EQ(MlpOf(block).activation, Activation::kGeluNew);
   const HfConfig quiet =
       Read(R"({"model_type":"gpt2","n_embd":48,"n_layer":2,"n_head":4,"vocab_size":100,"n_inner":64,"resid_pdrop":0})");
   EXPECT_EQ(OnlyBlock(quiet).residual_dropout, 0);
-  EXPECT_EQ(OnlyBlock(quiet).mlp.up.out_features, 64);
+  EXPECT_EQ(MlpOf(OnlyBlock(quiet)).up.out_features, 64);
 }
 
 TEST_F(Config, GraniteAndGemmaScaleAndCap) {
@@ -149,27 +152,27 @@ TEST_F(Config, GraniteAndGemmaScaleAndCap) {
   EXPECT_TRUE(OnlyBlock(granite).scales_residual);
   const HfConfig gemma = Small("gemma2", R"(,"final_logit_softcapping":null,"sliding_window":null)");
   EXPECT_FALSE(gemma.architecture.logits_softcap);
-  EXPECT_TRUE(OnlyBlock(gemma).attention.score_softcap);
-  EXPECT_TRUE(OnlyBlock(gemma).norms_after);
+  EXPECT_TRUE(AttentionOf(OnlyBlock(gemma)).score_softcap);
+  EXPECT_EQ(OnlyBlock(gemma).arrangement, Arrangement::kSandwichNorm);
 }
 
 TEST_F(Config, WindowsMakeRuns) {
-  EXPECT_EQ(OnlyBlock(Small("mistral")).attention.window, 4096);
-  EXPECT_EQ(OnlyBlock(Small("mistral", R"(,"sliding_window":null)")).attention.window, 0);
-  EXPECT_EQ(OnlyBlock(Small("llama", R"(,"sliding_window":64)")).attention.window, 0);
-  EXPECT_EQ(OnlyBlock(Small("qwen2", R"(,"sliding_window":64,"use_sliding_window":false)")).attention.window, 0);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("mistral"))).window, 4096);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("mistral", R"(,"sliding_window":null)"))).window, 0);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("llama", R"(,"sliding_window":64)"))).window, 0);
+  EXPECT_EQ(AttentionOf(OnlyBlock(Small("qwen2", R"(,"sliding_window":64,"use_sliding_window":false)"))).window, 0);
 
   const auto gemma = Small("gemma2", R"(,"sliding_window":64)").architecture.runs;
   ASSERT_EQ(gemma.size(), 1U);
   EXPECT_EQ(gemma[0].repeats, 2);
-  EXPECT_EQ(gemma[0].period[0].attention.window, 64);
-  EXPECT_EQ(gemma[0].period[1].attention.window, 0);
+  EXPECT_EQ(AttentionOf(gemma[0].period[0]).window, 64);
+  EXPECT_EQ(AttentionOf(gemma[0].period[1]).window, 0);
 
   const auto upper = Small("qwen2", R"(,"use_sliding_window":true,"sliding_window":64,"max_window_layers":3)");
   ASSERT_EQ(upper.architecture.runs.size(), 2U);
   EXPECT_EQ(upper.architecture.runs[0].repeats, 3);
-  EXPECT_EQ(upper.architecture.runs[0].period[0].attention.window, 0);
-  EXPECT_EQ(upper.architecture.runs[1].period[0].attention.window, 64);
+  EXPECT_EQ(AttentionOf(upper.architecture.runs[0].period[0]).window, 0);
+  EXPECT_EQ(AttentionOf(upper.architecture.runs[1].period[0]).window, 64);
   EXPECT_EQ(upper.architecture.layers(), 4);
 
   const auto listed =
@@ -185,7 +188,7 @@ TEST_F(Config, AnOddNumberOfAlternatingLayersKeepsTheLast) {
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].repeats, 2);
   EXPECT_EQ(runs[1].repeats, 1);
-  EXPECT_EQ(runs[1].period[0].attention.window, 8);
+  EXPECT_EQ(AttentionOf(runs[1].period[0]).window, 8);
 }
 
 TEST_F(Config, QuantizationIsRead) {

@@ -40,7 +40,7 @@ TEST(ValidateArchitecture, SaysEveryFault) {
   Architecture architecture = test::MakeLlama();
   architecture.hidden_size = 0;
   architecture.vocab_size = -5;
-  architecture.runs[0].period[0].attention.kv_heads = 5;
+  std::get<Attention>(architecture.runs[0].period[0].mixer).kv_heads = 5;
   const Issues issues = Validate(architecture);
   ASSERT_EQ(issues.size(), 3U);
   EXPECT_EQ(issues[0].field, "hidden_size");
