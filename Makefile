@@ -10,36 +10,34 @@ help:
 	@echo "make test      build everything and run every test"
 	@echo "make dist      dist/site, dist/tunefit.html (offline), dist/npm"
 	@echo "make bench     speed, natively and through WebAssembly"
-	@echo "make validate  estimates beside published measurements"
+	@echo "make validate  estimates beside published measurements: tests/validation/report.json"
 	@echo "make lint      formatting, clang-tidy, types"
 	@echo "make format    formats the C++ sources"
 	@echo "make setup     install what is missing, for all of the above"
 
 setup:
-	@scripts/setup.sh build test lint
+	@scripts/setup.sh build native test lint
 
 serve:
-	@scripts/setup.sh build
+	@scripts/setup.sh build native
 	@scripts/dist.sh site
 	@node scripts/serve.mjs dist/site
 
 dist:
-	@scripts/setup.sh build
+	@scripts/setup.sh build native
 	@scripts/dist.sh
 
 test:
-	@scripts/setup.sh build test
+	@scripts/setup.sh build native test
 	@scripts/test.sh
 
 bench:
-	@scripts/setup.sh build test
+	@scripts/setup.sh build native
 	@scripts/bench.sh
 
 validate:
-	@scripts/setup.sh build test
-	@cmake --preset native
-	@cmake --build --preset native --target validate
-	@build/native/tests/validation/validate
+	@scripts/setup.sh build native
+	@scripts/validate.sh tests/validation/report.json
 
 lint:
 	@scripts/setup.sh build lint

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what is delivered, from the module of the wasm preset and the page in web/:
-#   dist/site/         the static site            dist/tunefit.html  the offline file
+#   dist/site/         the static site, with the accuracy report    dist/tunefit.html  the offline file
 #   dist/npm/          the npm package
 # `scripts/dist.sh site` builds the site alone.
 set -euo pipefail
@@ -24,6 +24,7 @@ cp build/wasm/wasm/tunefit.mjs build/wasm/wasm/tunefit.wasm build/wasm/catalog/c
 
 vite --outDir ../dist/site
 cp -r build/core dist/site/core
+quietly scripts/validate.sh dist/site/accuracy.json
 [ "${1:-}" = site ] && exit
 
 vite --mode offline --outDir ../build/offline

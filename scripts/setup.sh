@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# scripts/setup.sh build|test|lint...: installs what those need and is missing. Quick, and silent, when nothing is.
+# scripts/setup.sh build|native|test|lint...: installs what those need and is missing. Quick, and silent, when nothing is.
 #   build  compilers, Emscripten, Node and the npm packages: enough for `make serve` and `make dist`
-#   test   GoogleTest, Google Benchmark and the three browsers
+#   native GoogleTest and Google Benchmark: enough to build natively, as `make validate` and the accuracy report need
+#   test   the three browsers
 #   lint   clang-format and clang-tidy
 # On Debian and Ubuntu through apt-get, as root or with sudo. Elsewhere it says what to install.
 set -euo pipefail
@@ -26,9 +27,11 @@ for part in "$@"; do
       need nodejs node
       need npm npm
       ;;
-    test)
+    native)
       need libgtest-dev "/usr/*include/gtest/gtest.h"
       need libbenchmark-dev "/usr/*include/benchmark/benchmark.h"
+      ;;
+    test)
       need chromium chromium
       need firefox-esr firefox-esr
       need webkit2gtk-driver WebKitWebDriver

@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double kFullCard = 0.92;
+
 std::string TextOr(const Json& object, const char* key, const char* otherwise) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
@@ -36,10 +38,39 @@ std::string ModelOf(const Json& request) {
   return TextOr(model, "name", "config");
 }
 
+/// "fsdp", or "zero1+tensor+pipeline" where those are above one.
+std::string StrategyOf(const Json& parallel) {
+  std::string strategy = TextOr(parallel, "strategy", "none");
+  for (const char* side : {"tensor", "pipeline", "context", "expert"}) {
+    if (parallel.value(side, 1) > 1) strategy += std::string("+") + side;
+  }
+  return strategy;
+}
+
+void Describe(Row& row, const Json& json) {
+  row.id = TextOr(json, "id", "?");
+  row.quality = TextOr(json, "quality", "A");
+  const Json request = json.value("request", Json::object());
+  const Json parallel = request.value("parallel", Json::object());
+  row.model = ModelOf(request);
+  row.method = MethodOf(request);
+  row.stack = TextOr(request, "stack", "?");
+  row.strategy = StrategyOf(parallel);
+  row.gpus = parallel.value("gpus", std::int64_t{1});
+  row.gpu = TextOr(request.value("hardware", Json::object()), "gpu", "");
+  row.quantized = request.value("quantization", Json()).is_object();
+  const Json source = json.value("source", Json::object());
+  row.source.title = TextOr(source, "title", "?");
+  row.source.key = TextOr(source, "repo", row.source.title.c_str());
+  row.source.url = TextOr(source, "url", "");
+  row.source.locator = TextOr(source, "locator", "");
+}
+
 void Measure(Row& row, const Json& measured) {
   row.statistic = TextOr(measured, "statistic", "");
   row.measured_bytes = NumberOr(measured, "bytes", 0);
-  row.out_of_memory = measured.value("oom", false);
+  if (measured.value("oom", false)) row.outcome = Outcome::kOutOfMemory;
+  if (measured.value("ran", false)) row.outcome = Outcome::kRan;
   row.parameters = NumberOr(measured, "parameters", 0);
   row.trainable_parameters = NumberOr(measured, "trainable_parameters", 0);
   const Json phases = measured.value("phases", Json::object());
@@ -49,10 +80,11 @@ void Measure(Row& row, const Json& measured) {
 void Estimate(Row& row, const Json& request, const Catalog& catalog) {
   const RequestReading reading = ReadRequest(request.dump(), catalog);
   for (const Issue& issue : reading.issues) {
-    if (issue.severity == Severity::kError && row.refusal.empty()) row.refusal = issue.code + " at " + issue.field;
+    if (issue.severity == Severity::kError && row.not_modelled.empty()) {
+      row.not_modelled = issue.code + " at " + issue.field;
+    }
   }
   if (HasError(reading.issues)) return;
-  row.modelled = true;
   row.varied = reading.workload.batch.length_varies && reading.workload.batch.packing == Packing::kNone;
   row.usable_bytes = reading.gpu != nullptr ? reading.gpu->usable_bytes : 0;
   row.counted_parameters = CountParameters(reading.workload.architecture).total();
@@ -61,21 +93,21 @@ void Estimate(Row& row, const Json& request, const Catalog& catalog) {
 
 }  // namespace
 
-std::vector<Row> ReadRows(const std::string& path, const Catalog& catalog) {
+bool Row::full_card() const { return usable_bytes > 0 && measured_bytes >= kFullCard * usable_bytes; }
+
+std::vector<Row> ReadRows(const std::string& path, const Catalog& catalog, std::vector<UnmappedReport>* unmapped) {
   std::vector<Row> rows;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const Json json = Json::parse(line, nullptr, false);
+    if (unmapped != nullptr && !json.contains("request")) {
+      unmapped->push_back({TextOr(json, "id", "?"), TextOr(json, "not_mapped", "")});
+      continue;
+    }
     Row& row = rows.emplace_back();
-    row.id = TextOr(json, "id", "?");
-    row.quality = TextOr(json, "quality", "A");
-    const Json request = json.value("request", Json::object());
-    row.model = ModelOf(request);
-    row.method = MethodOf(request);
-    row.stack = TextOr(request, "stack", "?");
-    row.source = TextOr(json.value("source", Json::object()), "title", "?");
+    Describe(row, json);
     Measure(row, json.value("measured", Json::object()));
-    Estimate(row, request, catalog);
+    Estimate(row, json.value("request", Json::object()), catalog);
   }
   return rows;
 }
@@ -89,14 +121,25 @@ double PhaseOf(const Phases& phases, const std::string& name) {
   if (name == "peak_backward") return phases.peak_backward;
   if (name == "peak_optimizer") return phases.peak_optimizer;
   if (name == "peak_step") return phases.peak_step;
+  if (name == "load") return phases.load;
+  if (name == "save") return phases.save;
   return 0;
 }
 
-const Range* RangeOf(const Row& row) {
-  if (row.statistic == "allocated") return &row.estimate.allocated;
-  if (row.statistic == "reserved") return &row.estimate.reserved;
-  if (row.statistic == "device" || row.statistic == "unstated") return &row.estimate.device;
-  return nullptr;
+bool RangeOf(const Row& row, Range& range) {
+  if (row.statistic == "allocated") {
+    range = row.estimate.allocated;
+  } else if (row.statistic == "reserved") {
+    range = row.estimate.reserved;
+  } else if (row.statistic == "device" || row.statistic == "unstated") {
+    range = row.estimate.device;
+  } else if (row.statistic == "between_steps") {
+    const double bytes = row.estimate.phases.between_steps;
+    range = {bytes, bytes, bytes};
+  } else {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace tunefit::validation

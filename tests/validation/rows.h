@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,28 +10,55 @@
 
 namespace tunefit::validation {
 
+/// What is known of a run.
+enum class Outcome : std::uint8_t {
+  kMeasured,     ///< a number of bytes, or phases
+  kOutOfMemory,  ///< it did not fit on its card
+  kRan,          ///< it ran on its card, and no more is said
+};
+
+/// Where a row was read. Rows of one repository are one source.
+struct Source {
+  std::string key;  ///< the repository, or the title where there is none
+  std::string title, url, locator;
+};
+
 /// A run that somebody measured, beside what the core says of its request.
 struct Row {
-  std::string id, quality, model, method, stack, source, statistic;
-  bool modelled = false;
-  std::string refusal;  ///< the first issue, where it is not modelled
-  bool out_of_memory = false;
-  bool varied = false;  ///< lengths vary from batch to batch
+  std::string id, quality, model, method, stack, strategy, gpu, statistic;
+  std::int64_t gpus = 1;
+  Source source;
+  std::string not_modelled;  ///< why the core refuses the request, as "code at field"; empty when it does not
+  Outcome outcome = Outcome::kMeasured;
+  bool varied = false;     ///< lengths vary from batch to batch
+  bool quantized = false;  ///< the base is
   double measured_bytes = 0;
-  double usable_bytes = 0;
+  double usable_bytes = 0;               ///< of the card; 0 where none is stated
   std::map<std::string, double> phases;  ///< measured live bytes by phase
   double parameters = 0, trainable_parameters = 0;
   std::int64_t counted_parameters = 0;
-  MemoryEstimate estimate;
+  MemoryEstimate estimate;  ///< meaningful when `not_modelled` is empty
+
+  bool modelled() const { return not_modelled.empty(); }
+  /// Settings are known well enough for statistics.
+  bool counts() const { return quality != "C"; }
+  /// The allocator fills what it finds: a run this close to its card says little about what it needed.
+  bool full_card() const;
 };
 
-/// Reads a file of rows ({"id", "request", "measured", ...} a line) and estimates each.
-std::vector<Row> ReadRows(const std::string& path, const Catalog& catalog);
+/// A report of a public issue tracker that states too little for a request, and why.
+struct UnmappedReport {
+  std::string id, reason;
+};
 
-/// The estimate's phase of that name.
+/// Reads a file of rows ({"id", "request", "measured", "source", ...} a line) and estimates each. Lines without a
+/// request go to `unmapped`, which may be null where there must be none.
+std::vector<Row> ReadRows(const std::string& path, const Catalog& catalog, std::vector<UnmappedReport>* unmapped);
+
+/// The estimate's phase of that name; 0 for a name that it does not have.
 double PhaseOf(const Phases& phases, const std::string& name);
 
-/// The estimate that a row's statistic is compared with; null where it is none of ours.
-const Range* RangeOf(const Row& row);
+/// The range that a row's statistic is compared with; a point for phases. False where the report has no such number.
+bool RangeOf(const Row& row, Range& range);
 
 }  // namespace tunefit::validation
