@@ -77,6 +77,13 @@ std::string ShapeInWords(Size size) {
     case Axis::kTokens:
     case Axis::kTokensIfBatched:
       return "tokens x " + width;
+    case Axis::kKeptLength:
+      return "completion length x " + width;
+    case Axis::kSequences:
+      return "batch x " + width;
+    case Axis::kKept:
+    case Axis::kKeptIfBatched:
+      return "completion tokens x " + width;
     case Axis::kScores:
       return "batch x " + width + " x length x length";
     case Axis::kChunk:

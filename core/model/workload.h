@@ -7,10 +7,15 @@
 #include "core/model/architecture.h"
 #include "core/model/dtype.h"
 #include "core/model/issue.h"
+#include "core/model/task.h"
 
 namespace tunefit {
 
-enum class MethodKind : std::uint8_t { kFull, kLora };
+enum class MethodKind : std::uint8_t {
+  kFull,
+  kLora,
+  kFrozen,  ///< nothing trains: a reference or reward model beside the trained one; no request says it
+};
 
 struct Method {
   MethodKind kind = MethodKind::kFull;
@@ -66,7 +71,7 @@ enum class Loss : std::uint8_t {
 enum class Packing : std::uint8_t { kNone, kPacked, kPaddingFree };
 
 struct Batch {
-  std::int64_t per_device = 1;  ///< sequences in a micro-batch
+  std::int64_t per_device = 1;  ///< examples in a micro-batch: sequences, or pairs of them (`IsPaired`)
   std::int64_t gradient_accumulation = 1;
   std::int64_t sequence_length = 2048;  ///< tokens, padded length
   Packing packing = Packing::kNone;
@@ -100,6 +105,9 @@ struct Habits {
 /// Everything that decides a training step on one GPU: the typed request.
 struct Workload {
   Architecture architecture;
+  Task task = Task::kSft;
+  Reference reference = Reference::kNone;
+  Rollout rollout;
   Method method;
   Quantization quantization;
   Precision precision;
@@ -111,6 +119,11 @@ struct Workload {
   FusedKernels fused;
   Habits habits;
 };
+
+/// Sequences in a micro-batch.
+constexpr std::int64_t SequencesOf(Task task, const Batch& batch) {
+  return (IsPaired(task) ? 2 : 1) * batch.per_device;
+}
 
 /// Faults that only show when the parts meet: a rank over the matrix, an unknown target module, a length beyond the
 /// learned positions, quantization under full fine-tuning. `field` is the request's path.

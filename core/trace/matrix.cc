@@ -16,7 +16,7 @@ Value Tracer::LowPrecision(Value x) {
 Value Tracer::LowPrecisionWeight(const Value& weight) {
   const Tensor tensor = At(weight);
   if (!autocast_ || tensor.dtype == *autocast_) return weight;
-  const bool cached = tensor.is_weight && tensor.requires_gradient && tensor.dtype == Dtype::kFp32;
+  const bool cached = tensor.cast_is_cached && tensor.dtype == Dtype::kFp32;
   if (cached) {
     for (const WeightCopy& copy : weight_copies_) {
       if (copy.weight == weight.index_) return copy.value;
@@ -99,7 +99,7 @@ Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool 
   AddInput(node, up);
   node.extra = {dequantizes ? in_features * out_features : 0, Axis::kOnce};
   const Tensor tensor = At(x);
-  Keep(node, tensor.storage);
+  if (NeedsBackward(node)) Keep(node, tensor.storage);
   const Size elements = tensor.elements * (out_features / in_features);
   const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
   const StorageId out = Allocate(elements, tensor.dtype, "mm");

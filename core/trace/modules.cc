@@ -176,7 +176,7 @@ Value RmsNormUnitGain(Tracer& tracer, const NormModule& module, const Value& x, 
 
 Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   tracer.scope.module = module.path;
-  if (!module.adapter) return ForwardBase(tracer, module, x);
+  if (!module.adapter || tracer.adapters_disabled) return ForwardBase(tracer, module, x);
   const Adapter& adapter = *module.adapter;
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);

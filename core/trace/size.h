@@ -13,11 +13,15 @@ namespace tunefit {
 enum class Axis : std::uint8_t {
   kOnce,             ///< neither batch nor length
   kLength,           ///< s
+  kKeptLength,       ///< the last tokens of a sequence whose logits are computed: s where all are
+  kSequences,        ///< b
   kTokens,           ///< b * s
+  kKept,             ///< b * kept length
   kScores,           ///< b * s * s
   kChunk,            ///< tokens of one block of a chunked loss
   kIfBatched,        ///< 1 where b > 1, else 0
   kTokensIfBatched,  ///< b * s where b > 1, else 0: copies that PyTorch avoids for a single sequence
+  kKeptIfBatched,    ///< the same of b * kept length
   kCount,
 };
 
@@ -54,10 +58,13 @@ struct ChunkRule {
 struct Axes {
   std::array<double, kAxisCount> values{};
 
-  static constexpr Axes Of(double batch, double length, const ChunkRule& chunk) {
+  /// `kept`: tokens at the end of a sequence whose logits are computed; all unless told otherwise.
+  static constexpr Axes Of(double batch, double length, const ChunkRule& chunk, double kept = 0) {
     const double batched = batch > 1 ? 1 : 0;
     const double tokens = batch * length;
-    return {{1, length, tokens, tokens * length, chunk.Tokens(tokens), batched, batched * tokens}};
+    if (kept <= 0) kept = length;
+    return {{1, length, kept, batch, tokens, batch * kept, tokens * length, chunk.Tokens(tokens), batched,
+             batched * tokens, batched * batch * kept}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
 };

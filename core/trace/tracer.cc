@@ -67,16 +67,17 @@ void Tracer::TensorDropped(std::int32_t index) {
   free_tensors_.push_back(index);
 }
 
-bool Tracer::RequiresGradient(const Value& x) const { return x && At(x).requires_gradient; }
+bool Tracer::RequiresGradient(const Value& x) const { return gradients_ && x && At(x).requires_gradient; }
 Dtype Tracer::DtypeOf(const Value& x) const { return At(x).dtype; }
 Size Tracer::SizeOf(const Value& x) const { return At(x).elements; }
 
 Value Tracer::Weight(Size elements, Dtype dtype, Term term, const char* role, bool trainable, std::int64_t count) {
   const auto id = static_cast<StorageId>(step_.storages.size());
-  step_.storages.push_back({elements, dtype, term, scope.module, role, scope.in_layer});
+  step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
   references_.push_back(-1);  // resident: no event ever ends it
   step_.weights.push_back({id, count});
   Value value = Wrap(id, elements, dtype, false);
+  At(value).cast_is_cached = untrained_leaves;
   if (!trainable) return value;
   step_.trained.push_back({id, count});
   return AddLeaf(std::move(value), true);
@@ -115,7 +116,7 @@ Value Tracer::AddLeaf(Value x, bool is_weight) {
   leaf.out_elements = tensor.elements;
   leaf.out_dtype = tensor.dtype;
   tensor.requires_gradient = true;
-  tensor.is_weight = is_weight;
+  tensor.cast_is_cached = is_weight;
   tensor.source = {static_cast<std::int32_t>(nodes_.size()) - 1, 0};
   return x;
 }
@@ -126,7 +127,7 @@ void Tracer::AddInput(Node& node, const Value& input) const {
   const Tensor& tensor = At(input);
   node.in_elements[static_cast<std::size_t>(i)] = tensor.elements;
   node.in_dtypes[static_cast<std::size_t>(i)] = tensor.dtype;
-  if (!tensor.requires_gradient) return;
+  if (!tensor.requires_gradient || !gradients_) return;
   // Inside a checkpointed module nothing is recorded: any edge will do to say that a gradient is wanted.
   node.edges[static_cast<std::size_t>(i)] = mode_ == Mode::kDiscard ? Edge{0, 0} : tensor.source;
 }
@@ -170,7 +171,8 @@ void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers
   const auto now = static_cast<std::int32_t>(step_.events.size());
   const Section section{now, now, moment, layer, layers, repeats};
   step_.sections.push_back(section);
-  marks_.push_back({static_cast<std::int32_t>(nodes_.size()), section});
+  // Backward walks the sections again in which something was recorded.
+  if (gradients_) marks_.push_back({static_cast<std::int32_t>(nodes_.size()), section});
 }
 
 Step Tracer::Finish() {

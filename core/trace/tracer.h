@@ -156,6 +156,17 @@ class Tracer {
   void EndAutocast();
   std::optional<Dtype> autocast() const { return autocast_; }
 
+  // --- torch.no_grad, PEFT's disabled adapters, further models -----------------------------------------------------
+  /// False within torch.no_grad: nothing is recorded or kept.
+  bool gradients() const { return gradients_; }
+  void SetGradients(bool on) { gradients_ = on; }
+  /// PEFT's disable_adapter: adapted modules run their base alone.
+  bool adapters_disabled = false;
+  /// The term of the weights that are declared from now on, where they belong to a model beside the trained one.
+  std::optional<Term> weight_term;
+  /// Weights declared from now on require gradients although nothing trains them: autocast caches their copies.
+  bool untrained_leaves = false;
+
   // --- time ---------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);
   void Backward(Value loss);
@@ -174,7 +185,7 @@ class Tracer {
     Size elements;
     Dtype dtype = Dtype::kFp32;
     bool requires_gradient = false;
-    bool is_weight = false;
+    bool cast_is_cached = false;  ///< a weight that requires a gradient: autocast's cache keeps its copy
     Edge source;
     std::int32_t references = 0;
   };
@@ -262,6 +273,7 @@ class Tracer {
   void CloseSection();
 
   std::optional<Dtype> autocast_;
+  bool gradients_ = true;
   Mode mode_ = Mode::kRecord;
   std::int32_t kept_ = 0;        ///< in kDiscard and kRecompute
   std::int32_t kept_limit_ = 0;  ///< in kRecompute

@@ -5,19 +5,13 @@
 
 #include "core/trace/decoder.h"
 #include "core/trace/loss.h"
+#include "core/trace/model.h"
 #include "core/trace/optimizer.h"
 
 namespace tunefit {
 namespace {
 
 constexpr Size kOnePerToken{1, Axis::kTokens};
-
-/// A stretch of the model's layers that is traced once: `repeats` periods in a row are equal to it.
-struct Stretch {
-  std::vector<LayerModule> layers;
-  std::int64_t first_layer = 0;
-  std::int64_t repeats = 1;
-};
 
 /// Layers that differ in their window only are traced alike: the kernels modelled here hold the same tensors for both.
 bool SameTrace(const Block& a, Block b) {
@@ -97,40 +91,56 @@ LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype hidden)
   return context;
 }
 
-Value EmbedTokens(Tracer& tracer, const Workload& workload, const Value& table, const Value& positions,
-                  const Value& ids) {
+Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
+  const Workload& workload = *model.workload;
   const Architecture& architecture = workload.architecture;
   const Size tokens{static_cast<double>(architecture.hidden_size), Axis::kTokens};
   tracer.scope = {"embed_tokens", Term::kEmbedding, false};
-  Value hidden = tracer.Embedding(ids, table, tokens);
+  Value hidden = tracer.Embedding(ids, model.table, tokens);
   // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
   if (workload.method.kind == MethodKind::kLora && workload.checkpointing == Checkpointing::kFull &&
-      !tracer.RequiresGradient(hidden)) {
+      tracer.gradients() && !tracer.RequiresGradient(hidden)) {
     hidden = tracer.RequireGradient(std::move(hidden));
     tracer.Hold(hidden);
   }
   if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
-  if (positions) {
+  if (model.positions) {
     const Size rows{static_cast<double>(architecture.hidden_size), Axis::kLength};
     Value places = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "position ids");
-    Value offsets = tracer.Embedding(places, positions, rows);
+    Value offsets = tracer.Embedding(places, model.positions, rows);
     hidden = tracer.Add(hidden, std::move(offsets));
   }
   return hidden;
 }
 
-/// The decoder's forward pass to the normalized last hidden states. Recomputations read `context` again in backward.
-Value RunDecoder(Tracer& tracer, const Workload& workload, const std::vector<Stretch>& stretches,
-                 const NormModule& final_norm, const Value& table, const Value& positions, const Value& ids,
-                 LayerContext& context) {
-  tracer.BeginSection(Moment::kForward, -1, 1, 1);
-  const Value embeddings = EmbedTokens(tracer, workload, table, positions, ids);
+}  // namespace
+
+TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unrolling) {
+  const Architecture& architecture = workload.architecture;
+  const Method& method = workload.method;
+  ModuleFactory factory(tracer, workload);
+  TracedModel model;
+  model.workload = &workload;
+  const bool saved = method.kind == MethodKind::kLora && method.saves_embedding;
+  model.table = factory.MakeTable(architecture.vocab_size, "embed_tokens", saved);
+  if (architecture.position_rows > 0) model.positions = factory.MakeTable(architecture.position_rows, "wpe", false);
+  for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
+  model.stretches = MakeStretches(factory, model.runs, architecture.hidden_size, unrolling);
+  model.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
+  model.head = factory.MakeHead(model.table);
+  return model;
+}
+
+Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
+  const Workload& workload = *model.workload;
+  tracer.BeginSection(moment, -1, 1, 1);
+  const Value embeddings = EmbedTokens(tracer, model, ids);
   context = MakeContext(tracer, workload, tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
-  for (const Stretch& stretch : stretches) {
+  for (const Stretch& stretch : model.stretches) {
     const auto period = static_cast<std::int64_t>(stretch.layers.size());
-    tracer.BeginSection(Moment::kForward, stretch.first_layer, period, stretch.repeats);
+    tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
     for (const LayerModule& layer : stretch.layers) {
       if (workload.checkpointing == Checkpointing::kFull) {
         hidden = tracer.Checkpoint(
@@ -140,9 +150,9 @@ Value RunDecoder(Tracer& tracer, const Workload& workload, const std::vector<Str
       }
     }
   }
-  tracer.BeginSection(Moment::kForward, -1, 1, 1);
-  tracer.scope = {final_norm.path, Term::kNorms, false};
-  hidden = Forward(tracer, final_norm, hidden, kOnePerToken);
+  tracer.BeginSection(moment, -1, 1, 1);
+  tracer.scope = {model.final_norm.path, Term::kNorms, false};
+  hidden = Forward(tracer, model.final_norm, hidden, kOnePerToken);
   if (workload.checkpointing == Checkpointing::kNone) {
     context.cosine.Drop();
     context.sine.Drop();
@@ -151,30 +161,16 @@ Value RunDecoder(Tracer& tracer, const Workload& workload, const std::vector<Str
   return hidden;
 }
 
-}  // namespace
-
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
-  const Architecture& architecture = workload.architecture;
   Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
                 workload.batch.gradient_accumulation > 1);
-  ModuleFactory factory(tracer, workload);
-  const Method& method = workload.method;
-  const bool lora = method.kind == MethodKind::kLora;
-  const Value table = factory.MakeTable(architecture.vocab_size, "embed_tokens", lora && method.saves_embedding);
-  Value positions;
-  if (architecture.position_rows > 0) positions = factory.MakeTable(architecture.position_rows, "wpe", false);
-  std::vector<LayerRun> runs;  // the layers point into it
-  for (const LayerRun& run : architecture.runs) runs.push_back(Simplified(run));
-  const std::vector<Stretch> stretches = MakeStretches(factory, runs, architecture.hidden_size, unrolling);
-  const NormModule final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
-  const LinearModule head = factory.MakeHead(table);
-
+  const TracedModel model = MakeModel(tracer, workload, unrolling);
   tracer.scope = {"inputs", Term::kInputs, false};
   const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
   const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
   LayerContext context;
-  Value hidden = RunDecoder(tracer, workload, stretches, final_norm, table, positions, ids, context);
-  Value loss = TraceLoss(tracer, workload, head, hidden, labels);
+  Value hidden = RunModel(tracer, model, ids, context, Moment::kForward);
+  Value loss = TraceLoss(tracer, workload, model.head, hidden, labels);
   hidden.Drop();  // the Trainer drops the model's outputs before backward
   tracer.Backward(std::move(loss));
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done

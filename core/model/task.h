@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tunefit {
+
+/// What a run trains for, as TRL's and transformers' trainers name it.
+enum class Task : std::uint8_t {
+  kSft,
+  kPretrain,                ///< as sft: the same step
+  kSequenceClassification,  ///< a head of a few labels on the last token
+  kReward,                  ///< one score a sequence, chosen and rejected in one batch
+  kDpo,                     ///< chosen and rejected in one batch, against a reference
+  kOrpo,                    ///< the same pair without a reference
+  kKto,                     ///< single completions against a reference, and a second batch for the KL estimate
+  kGrpo,                    ///< generated completions, scored in groups
+  kPpo,                     ///< generated completions, a reward and a value model
+};
+
+/// What the policy's log-probabilities are compared with.
+enum class Reference : std::uint8_t {
+  kNone,
+  kCopy,         ///< a second model of the same size, frozen
+  kAdapterOff,   ///< the model itself without its adapter
+  kPrecomputed,  ///< log-probabilities from a pass before training
+};
+
+/// Who writes the completions.
+enum class RolloutEngine : std::uint8_t {
+  kTransformers,  ///< model.generate in the training process
+  kVllm,
+};
+
+/// How completions come about in grpo and ppo.
+struct Rollout {
+  std::int64_t generations = 8;  ///< completions of a prompt; a micro-batch counts completions
+  std::int64_t prompt_length = 512;
+  std::int64_t completion_length = 512;
+  RolloutEngine engine = RolloutEngine::kTransformers;
+  bool colocated = true;      ///< the engine shares the training GPUs
+  double memory_share = 0.3;  ///< of the card, that a colocated engine takes for itself
+};
+
+/// Its examples are pairs: a micro-batch of n holds 2 n sequences.
+constexpr bool IsPaired(Task task) { return task == Task::kReward || task == Task::kDpo || task == Task::kOrpo; }
+
+/// Its model ends in a small head of labels instead of the vocabulary.
+constexpr bool IsClassification(Task task) { return task == Task::kSequenceClassification || task == Task::kReward; }
+
+/// Trains on log-probabilities of whole completions that somebody wrote.
+constexpr bool IsPreference(Task task) { return task == Task::kDpo || task == Task::kOrpo || task == Task::kKto; }
+
+/// Writes the completions it trains on.
+constexpr bool HasRollout(Task task) { return task == Task::kGrpo || task == Task::kPpo; }
+
+}  // namespace tunefit

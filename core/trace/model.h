@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/trace/decoder.h"
+#include "core/trace/training_step.h"
+
+namespace tunefit {
+
+/// A stretch of a model's layers that is traced once: `repeats` periods in a row are equal to it.
+struct Stretch {
+  std::vector<LayerModule> layers;
+  std::int64_t first_layer = 0;
+  std::int64_t repeats = 1;
+};
+
+/// A model as its library built it, ready to be run as often as a task runs it.
+struct TracedModel {
+  const Workload* workload = nullptr;
+  std::vector<LayerRun> runs;  ///< the layers point into it
+  std::vector<Stretch> stretches;
+  NormModule final_norm;
+  Value table, positions;
+  LinearModule head;
+};
+
+/// Declares the weights of a workload's model. The workload must outlive the trace.
+TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unrolling);
+
+/// From token ids to the normalized last hidden states; `moment` names the sections. Recomputations read `context`
+/// again in backward: it must live until then.
+Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment);
+
+}  // namespace tunefit
