@@ -277,7 +277,10 @@ export interface Report {
       /** With `include: ["timeline"]`. */
       timeline?: TimelinePoint[];
     };
-    host_bytes: number | null;
+    /** Memory of the host that this GPU's share of the run takes beyond the process itself, at most. */
+    host_bytes: number;
+    /** What it is made of; the parts sum to `host_bytes`. `checkpoints`: layer inputs that wait for backward. */
+    host_parts: { checkpoints: number };
     disk_bytes: number | null;
   };
   fit: null | {

@@ -143,7 +143,11 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
     if (reading.includes_timeline) WriteTimeline(writer, memory.timeline);
   }
   writer.EndObject();
-  writer.Null("host_bytes");
+  WriteBytes(writer, "host_bytes", memory.host.total());
+  writer.Key("host_parts");
+  writer.BeginObject();
+  WriteBytes(writer, "checkpoints", memory.host.checkpoints);
+  writer.EndObject();
   writer.Null("disk_bytes");
   writer.EndObject();
 }

@@ -83,11 +83,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   refuser.OnlyFalse("precision.master_weights", request.precision.master_weights);
   refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
   refuser.OnlyFalse("optimizer_in_backward", request.optimizer_in_backward);
-  const CheckpointingFields& checkpointing = request.checkpointing;
-  if (checkpointing.every.value_or(1) != 1) {
-    refuser.Refuse("gradient_checkpointing.every", std::to_string(*checkpointing.every));
-  }
-  refuser.Only("gradient_checkpointing", checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
+  refuser.Only("gradient_checkpointing", request.checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
   refuser.Only("attention", *request.attention, words::modelled::kAttention);
   refuser.OnlyFalse("compile", request.compile);
   RefuseParallel(refuser, request.parallel);

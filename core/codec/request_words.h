@@ -88,7 +88,7 @@ inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "
 /// adamw_8bit is adamw_bnb_8bit by another name.
 inline constexpr std::array<std::string_view, 6> kOptimizer = {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit",
                                                                "adamw_8bit",  "paged_adamw_32bit", "paged_adamw_8bit"};
-inline constexpr std::array<std::string_view, 2> kCheckpointing = {"none", "full"};
+inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
 inline constexpr std::array<std::string_view, 4> kAttention = {"flash_attention_2", "flash_attention_3", "sdpa",
                                                                "eager"};
 /// One GPU: device_map has nothing to place.

@@ -25,6 +25,12 @@ Optimizer ReadOptimizer(Word word) {
   return Optimizer::kAdamwFused;
 }
 
+Checkpointing ReadCheckpointingKind(Word word) {
+  if (word == "none") return Checkpointing::kNone;
+  if (word == "selective") return Checkpointing::kSelective;
+  return word == "offload" ? Checkpointing::kOffload : Checkpointing::kFull;
+}
+
 AttentionKernel ReadAttention(Word word) {
   if (word == "eager") return AttentionKernel::kEager;
   return word == "sdpa" ? AttentionKernel::kSdpa : AttentionKernel::kFlash;
@@ -232,8 +238,8 @@ void FillWorkload(RequestReading& reading) {
                     .sequence_length = *request.batch.sequence_length,
                     .packing = ReadPacking(*request.batch.packing),
                     .length_varies = *request.batch.length_varies};
-  const bool none = request.checkpointing.kind == Word("none");
-  workload.checkpointing = none ? Checkpointing::kNone : Checkpointing::kFull;
+  workload.checkpointing = ReadCheckpointingKind(request.checkpointing.kind.value_or("full"));
+  workload.checkpoint_every = request.checkpointing.every.value_or(1);
   workload.attention = ReadAttention(*request.attention);
   workload.loss = ReadLoss(*request.loss);
   workload.fused = ReadFusedKernels(*request.fused_kernels);

@@ -173,6 +173,7 @@ MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes&
   estimate.phases.load = replay.weights + LoadTransient(step, workload, axes);
   estimate.phases.save = estimate.phases.between_steps;
   estimate.loss_bytes = LossBytes(step, replay);
+  estimate.host.checkpoints = SumResidents(step, step.host_checkpoints, axes);
   AddOverheads(estimate, workload, gpu, overheads, SumResidents(step, step.paged_states, axes));
   return estimate;
 }

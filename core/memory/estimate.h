@@ -63,8 +63,16 @@ struct RecipeBytes {
   double frozen = 0;  ///< a frozen parameter of the quantized or plain base; 0 when nothing is frozen
 };
 
+/// Bytes of the host's memory that one GPU's share of the run takes, beyond the process itself: at most, by part.
+struct HostBytes {
+  double checkpoints = 0;  ///< MEM-70 layer inputs that wait for backward, pinned
+
+  double total() const { return checkpoints; }
+};
+
 struct MemoryEstimate {
   Phases phases;
+  HostBytes host;
   Moment peak_moment = Moment::kBackward;
   double loss_bytes = 0;  ///< what the loss adds to the forward pass at its highest: logits and what becomes of them
   Range allocated, reserved, device;

@@ -57,7 +57,12 @@ enum class Optimizer : std::uint8_t {
   kPagedAdamw8bit,
 };
 
-enum class Checkpointing : std::uint8_t { kNone, kFull };
+enum class Checkpointing : std::uint8_t {
+  kNone,
+  kFull,       ///< layers keep their input only and run again in backward
+  kSelective,  ///< a library's choice of what is kept and what runs again: Habits::selective_checkpoint
+  kOffload,    ///< as kFull, and the inputs wait in host memory
+};
 
 enum class AttentionKernel : std::uint8_t { kEager, kSdpa, kFlash };
 
@@ -93,6 +98,25 @@ enum class LogitsUpcast : std::uint8_t {
   kLoss,   ///< inside the loss function: the model returns its own dtype
 };
 
+/// What selective checkpointing runs again, by library.
+enum class SelectiveCheckpoint : std::uint8_t {
+  /// Scores, softmax and their product with the values, between q, k, v and the output (Megatron-LM,
+  /// transformer/attention.py: _checkpointed_attention_forward).
+  kCoreAttention,
+  /// Each layer, but for the outputs of attention and of every second matrix product, which are kept (torchtitan,
+  /// distributed/activation_checkpoint.py: SelectiveAC).
+  kAllButEverySecondProduct,
+  /// Each layer, but for the output of attention, which is kept (Axolotl, selective_checkpointing).
+  kAllButAttention,
+};
+
+/// How a checkpointed layer runs again.
+enum class Recompute : std::uint8_t {
+  kStopsEarly,  ///< until all that backward needs is there (torch.utils.checkpoint, use_reentrant=False)
+  kWhole,       ///< to its end (early_stop=False)
+  kReentrant,   ///< to its end, and its output lives until the layer's backward is done (use_reentrant=True)
+};
+
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
   LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
@@ -100,6 +124,10 @@ struct Habits {
   bool outputs_upcast = true;       ///< accelerate returns fp32 outputs from an autocast forward
   bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
   bool sdpa_repeats_heads = false;  ///< also without a mask key/value heads are repeated before the kernel
+  SelectiveCheckpoint selective_checkpoint = SelectiveCheckpoint::kAllButAttention;
+  Recompute recompute = Recompute::kStopsEarly;
+  /// Layer inputs that are on the card at once while offloaded checkpoints travel: buffers, and layers that stay.
+  std::int64_t offload_blocks_on_card = 2;
 };
 
 /// Everything that decides a training step on one GPU: the typed request.
@@ -114,6 +142,7 @@ struct Workload {
   Optimizer optimizer = Optimizer::kAdamwFused;
   Batch batch;
   Checkpointing checkpointing = Checkpointing::kNone;
+  std::int64_t checkpoint_every = 1;  ///< kFull and kOffload: every n-th layer is checkpointed, the others keep all
   AttentionKernel attention = AttentionKernel::kSdpa;
   Loss loss = Loss::kStandard;
   FusedKernels fused;

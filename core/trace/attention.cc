@@ -114,7 +114,8 @@ MixerResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerConte
   return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
 }
 
-MixerResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
+MixerResult CoreAttention(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
+                          const Heads& heads) {
   switch (context.workload->attention) {
     case AttentionKernel::kEager:
       return Eager(tracer, module, context, heads);
@@ -124,6 +125,21 @@ MixerResult Attend(Tracer& tracer, const AttentionModule& module, const LayerCon
       break;
   }
   return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), Tokens(module.attention->heads)),
+          Value()};
+}
+
+/// Megatron-LM's selective recomputation: what lies between q, k, v and the output runs again in backward. Its
+/// checkpoint is reentrant (tensor_parallel/random.py, CheckpointFunction).
+MixerResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
+  const Workload& workload = *context.workload;
+  const bool runs_again = workload.checkpointing == Checkpointing::kSelective &&
+                          workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
+  if (!runs_again) return CoreAttention(tracer, module, context, heads);
+  const auto core = [&tracer, &module, &context](const std::array<Value, 3>& inputs) {
+    tracer.scope = {"self_attn", Term::kAttention, true};
+    return CoreAttention(tracer, module, context, {inputs[0], inputs[1], inputs[2]}).output;
+  };
+  return {tracer.Checkpoint(core, {heads.query, heads.key, heads.value}, {.recompute = Recompute::kReentrant}),
           Value()};
 }
 

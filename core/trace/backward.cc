@@ -186,31 +186,68 @@ void Tracer::RunNode(std::int32_t index) {
   DepositResults(node, results);
 }
 
+/// The inputs of a checkpointed module as its recomputation gets them: cut off from what made them. Those that waited
+/// in host memory come back into new storages.
+std::array<Value, 3> Tracer::ReturnInputs(const Node& node, const CheckpointRule& rule) {
+  std::array<Value, 3> inputs;
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    StorageId storage = node.saved[i];
+    if (rule.to_host) {
+      scope = node.scope;
+      scope.term = Term::kCheckpoints;
+      storage = Allocate(node.in_elements[i], node.in_dtypes[i], "layer input from the host");
+    } else {
+      Refer(storage);
+    }
+    inputs[i] = Wrap(storage, node.in_elements[i], node.in_dtypes[i], false);
+    if (node.Wants(i)) inputs[i] = RequireGradient(std::move(inputs[i]));
+  }
+  return inputs;
+}
+
+/// Runs a checkpointed module again, as PyTorch does when backward first asks for what it did not keep.
+Value Tracer::RunAgain(const Recomputation& recomputation, const std::array<Value, 3>& inputs) {
+  mode_ = Mode::kRecompute;
+  products_ = 0;
+  taken_ = 0;
+  kept_ = 0;
+  kept_limit_ = recomputation.kept;
+  Value out = recomputation.module(inputs);
+  EndAutocast();
+  mode_ = Mode::kRecord;
+  for (; taken_ < recomputation.outputs.size(); ++taken_) Release(recomputation.outputs[taken_]);
+  checkpoint_ = -1;
+  return out;
+}
+
 void Tracer::RunCheckpoint(std::int32_t index) {
   const Node node = nodes_[static_cast<std::size_t>(index)];
   nodes_[static_cast<std::size_t>(index)].gradients.fill(kNoStorage);
-  const auto first = static_cast<std::int32_t>(nodes_.size());
   const Recomputation recomputation = recomputations_[static_cast<std::size_t>(node.recomputation)];
-
-  mode_ = Mode::kRecompute;
-  kept_ = 0;
-  kept_limit_ = recomputation.kept;
-  Refer(node.saved[0]);
-  Value input = Wrap(node.saved[0], node.in_elements[0], node.in_dtypes[0], false);
-  if (node.edges[0].node >= 0) input = RequireGradient(std::move(input));
-  Value out = recomputation.module(input);
-  EndAutocast();
+  const auto first = static_cast<std::int32_t>(nodes_.size());
+  std::array<Value, 3> inputs = ReturnInputs(node, recomputation.rule);
+  checkpoint_ = node.recomputation;
+  Value out = RunAgain(recomputation, inputs);
   const Edge seed = At(out).source;
-  mode_ = Mode::kRecord;
-  out.Drop();
+  if (recomputation.rule.recompute != Recompute::kReentrant) out.Drop();
 
   Deposit(seed, node.gradients[0]);
   for (auto i = static_cast<std::int32_t>(nodes_.size()) - 1; i >= first; --i) RunNode(i);
-  const StorageId result = nodes_[static_cast<std::size_t>(first)].gradients[0];
+  Results results = kNoResults;
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (!node.Wants(i)) continue;
+    const auto leaf = static_cast<std::size_t>(At(inputs[i]).source.node);
+    results[i] = nodes_[leaf].gradients[0];
+  }
+  out.Drop();
   nodes_.resize(static_cast<std::size_t>(first));
-  input.Drop();
-  Release(node.saved[0]);
-  if (node.edges[0].node >= 0 && result != kNoStorage) Deposit(node.edges[0], result);
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    inputs[i].Drop();
+    if (!recomputation.rule.to_host) Release(node.saved[i]);
+  }
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (results[i] != kNoStorage) Deposit(node.edges[i], results[i]);
+  }
 }
 
 void Tracer::Backward(Value loss) {
@@ -220,6 +257,7 @@ void Tracer::Backward(Value loss) {
   auto mark = marks.rbegin();
   const auto enter = [this](const Mark& entering) {
     const Section& forward = entering.section;
+    if (forward.layer >= 0) held_for_layers_.clear();
     const std::int64_t last = forward.layer < 0 ? -1 : forward.layer + forward.layers * (forward.repeats - 1);
     BeginSection(Moment::kBackward, last, forward.layers, forward.repeats);
   };

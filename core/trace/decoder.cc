@@ -51,10 +51,9 @@ Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& conte
 }
 
 /// The residual stream between layers: kept whole where layers are checkpointed.
-Value AddResidual(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& residual,
-                  Value output) {
+Value AddResidual(Tracer& tracer, const LayerModule& layer, const Value& residual, Value output) {
   tracer.scope.module = "residual";
-  tracer.scope.term = context.workload->checkpointing == Checkpointing::kFull ? Term::kCheckpoints : Term::kNorms;
+  tracer.scope.term = layer.checkpointed ? Term::kCheckpoints : Term::kNorms;
   if (layer.block->scales_residual) output = tracer.Scale(std::move(output));
   return tracer.Add(residual, std::move(output));
 }
@@ -120,14 +119,14 @@ Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& cont
   states = std::move(mixed.output);
   states = tracer.Dropout(std::move(states), block.residual_dropout);
   if (sandwich) states = norm(layer.after_mixer, states);
-  states = AddResidual(tracer, layer, context, hidden, states);
+  states = AddResidual(tracer, layer, hidden, states);
 
   const Value residual = states;
   states = norm(layer.before_feed_forward, states);
   states = std::visit([&](const auto& module) { return Forward(tracer, module, context, states); }, layer.feed_forward);
   states = tracer.Dropout(std::move(states), block.residual_dropout);
   if (sandwich) states = norm(layer.after_feed_forward, states);
-  states = AddResidual(tracer, layer, context, residual, states);
+  states = AddResidual(tracer, layer, residual, states);
   tracer.scope.in_layer = false;
   return states;
 }

@@ -24,6 +24,7 @@ using FeedForwardModule = std::variant<MlpModule>;
 
 struct LayerModule {
   const Block* block = nullptr;
+  bool checkpointed = false;  ///< runs again in backward
   NormModule before_mixer, after_mixer, before_feed_forward, after_feed_forward;
   MixerModule mixer;
   FeedForwardModule feed_forward;

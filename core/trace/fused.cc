@@ -1,5 +1,6 @@
 // What each operation allocates and keeps in the forward pass; the order of statements is PyTorch's own order of
 // allocations. Here: kernels that do several things at once, losses, and checkpoints.
+#include <limits>
 #include <utility>
 
 #include "core/trace/tracer.h"
@@ -72,8 +73,8 @@ Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
     Keep(node, At(v).storage);
     if (mask) Keep(node, At(mask).storage);
   }
-  const StorageId out = Allocate(query.elements, query.dtype, "attention output");
-  const StorageId statistics = Allocate(rows, Dtype::kFp32, "log-sum-exp");
+  const StorageId out = AllocateAttention(query.elements, query.dtype, "attention output");
+  const StorageId statistics = AllocateAttention(rows, Dtype::kFp32, "log-sum-exp");
   if (wanted) {
     Keep(node, out);
     Keep(node, statistics);
@@ -128,21 +129,39 @@ Value Tracer::InPlaceCrossEntropy(Value logits) {
   return loss;
 }
 
-Value Tracer::Checkpoint(const std::function<Value(const Value&)>& module, const Value& x) {
+Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule) {
   Node node;
   node.kind = OpKind::kCheckpoint;
   node.scope = scope;
-  AddInput(node, x);
-  const Mode outer = std::exchange(mode_, Mode::kDiscard);
-  kept_ = 0;
-  Value out = module(x);
-  mode_ = outer;
-  Tensor& tensor = At(out);
-  if (!tensor.requires_gradient) return out;
+  for (const Value& input : inputs) {
+    if (input) AddInput(node, input);
+  }
   node.recomputation = static_cast<std::int32_t>(recomputations_.size());
-  recomputations_.push_back({module, kept_});
-  Refer(At(x).storage);
-  node.saved[node.saved_count++] = At(x).storage;
+  recomputations_.push_back({module, rule, 0, {}});
+  const Mode outer = std::exchange(mode_, Mode::kDiscard);
+  checkpoint_ = node.recomputation;
+  products_ = 0;
+  kept_ = 0;
+  Value out = module(inputs);
+  mode_ = outer;
+  checkpoint_ = -1;
+  Tensor& tensor = At(out);
+  Recomputation& recomputation = recomputations_.back();
+  if (!tensor.requires_gradient) {
+    for (const StorageId output : recomputation.outputs) Release(output);
+    return out;
+  }
+  recomputation.kept = rule.recompute == Recompute::kStopsEarly ? kept_ : std::numeric_limits<std::int32_t>::max();
+  const std::int64_t repeats = step_.sections.back().repeats;
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    const StorageId storage = At(inputs[i]).storage;
+    node.saved[node.saved_count++] = storage;
+    if (rule.to_host) {
+      step_.host_checkpoints.push_back({storage, repeats});
+    } else {
+      Refer(storage);
+    }
+  }
   node.out_elements = tensor.elements;
   node.out_dtype = tensor.dtype;
   tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};

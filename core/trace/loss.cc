@@ -68,15 +68,15 @@ Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule&
 /// Head and loss over blocks of tokens, each run again in backward: no logits of the whole batch.
 Value ChunkedLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
   const auto width = static_cast<double>(workload.architecture.hidden_size);
-  const auto block = [&tracer, &workload, &head](const Value& x) {
+  const auto block = [&tracer, &workload, &head](const std::array<Value, 3>& inputs) {
     tracer.scope = {"loss", Term::kLogitsAndLoss, false};
-    Value logits = Logits(tracer, workload.architecture, head, x);
+    Value logits = Logits(tracer, workload.architecture, head, inputs[0]);
     Value labels = tracer.Empty({1, Axis::kChunk}, Dtype::kInt64, "labels");
     return PlainCrossEntropy(tracer, workload.habits, logits, labels);
   };
   // One block stands for all: they come one after another, and only their gradients for the hidden states stay.
   Value part = tracer.Narrow(hidden, {width, Axis::kChunk});
-  Value loss = tracer.Checkpoint(block, part);
+  Value loss = tracer.Checkpoint(block, {part}, {});
   tracer.EndAutocast();
   return loss;
 }

@@ -44,7 +44,8 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   if (RequiresGradient(x)) Keep(node, At(w).storage);
   const Size elements = At(x).elements * (out_features / in_features);
   const Dtype dtype = At(x).dtype;
-  Value product = AddOutput(node, Allocate(elements, dtype, "mm"), elements, dtype);
+  const StorageId out = b ? Allocate(elements, dtype, "mm") : AllocateProduct(elements, dtype, "mm");
+  Value product = AddOutput(node, out, elements, dtype);
   x.Drop();
   w.Drop();
   return product;
@@ -62,7 +63,7 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
   const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
   scope = outer;
   const Size elements = tensor.elements * (out_features / in_features);
-  const StorageId out = Allocate(elements, tensor.dtype, "mm");
+  const StorageId out = AllocateProduct(elements, tensor.dtype, "mm");
   Release(matrix);
   Value product = AddOutput(node, out, elements, tensor.dtype);
   x.Drop();

@@ -55,6 +55,7 @@ struct Step {
   std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
+  std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward
   std::vector<Event> events;
   std::vector<Section> sections;  ///< in time order: forward, loss, backward
   ChunkRule chunk;                ///< of the loss, for Axes

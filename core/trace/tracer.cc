@@ -30,6 +30,26 @@ StorageId Tracer::Allocate(Size elements, Dtype dtype, const char* role) {
   return id;
 }
 
+StorageId Tracer::AllocateKept(bool kept, Size elements, Dtype dtype, const char* role) {
+  if (!kept) return Allocate(elements, dtype, role);
+  std::vector<StorageId>& outputs = recomputations_[static_cast<std::size_t>(checkpoint_)].outputs;
+  if (mode_ == Mode::kRecompute) return outputs[taken_++];
+  const StorageId output = Allocate(elements, dtype, role);
+  Refer(output);
+  outputs.push_back(output);
+  return output;
+}
+
+StorageId Tracer::AllocateProduct(Size elements, Dtype dtype, const char* role) {
+  if (checkpoint_ < 0) return Allocate(elements, dtype, role);
+  const bool odd = ++products_ % 2 == 1;
+  return AllocateKept(odd && RuleInForce().keeps_odd_products, elements, dtype, role);
+}
+
+StorageId Tracer::AllocateAttention(Size elements, Dtype dtype, const char* role) {
+  return AllocateKept(checkpoint_ >= 0 && RuleInForce().keeps_attention, elements, dtype, role);
+}
+
 void Tracer::Release(StorageId storage) {
   std::int32_t& references = references_[static_cast<std::size_t>(storage)];
   if (references < 0) return;

@@ -8,11 +8,20 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/workload.h"
 #include "core/trace/step.h"
 
 namespace tunefit {
 
 class Tracer;
+
+/// What a checkpoint keeps besides its inputs, where those wait, and how it runs again.
+struct CheckpointRule {
+  Recompute recompute = Recompute::kStopsEarly;
+  bool keeps_attention = false;
+  bool keeps_odd_products = false;  ///< the first, third, fifth ... matrix product without a bias
+  bool to_host = false;
+};
 
 /// A reference to a tensor, as a Python name is one: the tensor lives while a Value or autograd refers to it. C++
 /// scopes in the traced modules stand for Python's.
@@ -136,8 +145,10 @@ class Tracer {
   Value FusedAttention(Value q, Value k, Value v, Value mask, Size rows);
   /// The mean of -log p over the labels; log-probabilities come from Softmax (log_softmax keeps and costs the same).
   Value NegativeLogLikelihood(Value log_probabilities, Value labels);
-  /// Runs `module` without keeping anything but its input; runs it again in backward.
-  Value Checkpoint(const std::function<Value(const Value&)>& module, const Value& x);
+  /// A module of up to three inputs (empty where there is none) and one output.
+  using Module = std::function<Value(const std::array<Value, 3>&)>;
+  /// Runs `module` without keeping anything but its inputs and what the rule says; runs it again in backward.
+  Value Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule);
   /// A result whose gradients for `x` and `y` (empty where there is none) exist already.
   Value Prepared(const Value& x, const Value& y, const Value& x_gradient, const Value& y_gradient, Size out,
                  Dtype dtype, const char* role);
@@ -147,6 +158,7 @@ class Tracer {
   Value Narrow(const Value& x, Size part);
   Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
   void Hold(Value x) { held_.push_back(std::move(x)); }  ///< lives until the step ends
+  void HoldUntilLayersReturn(Value x) { held_for_layers_.push_back(std::move(x)); }  ///< until their backward begins
   bool RequiresGradient(const Value& x) const;
   Dtype DtypeOf(const Value& x) const;
   Size SizeOf(const Value& x) const;
@@ -219,8 +231,10 @@ class Tracer {
     kRecompute,  ///< run again: keep, until as much is kept as was counted, then nothing more is computed
   };
   struct Recomputation {
-    std::function<Value(const Value&)> module;
+    Module module;
+    CheckpointRule rule;
     std::int32_t kept = 0;
+    std::vector<StorageId> outputs;  ///< kept by the rule, in order of creation
   };
 
   struct WeightCopy {
@@ -231,6 +245,12 @@ class Tracer {
 
   Value Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_gradient);
   StorageId Allocate(Size elements, Dtype dtype, const char* role);
+  /// Of a matrix product without a bias, or of attention: a checkpoint's rule may keep it, and a recomputation then
+  /// takes it from there.
+  StorageId AllocateProduct(Size elements, Dtype dtype, const char* role);
+  StorageId AllocateAttention(Size elements, Dtype dtype, const char* role);
+  const CheckpointRule& RuleInForce() const { return recomputations_[static_cast<std::size_t>(checkpoint_)].rule; }
+  StorageId AllocateKept(bool kept, Size elements, Dtype dtype, const char* role);
   void Refer(StorageId storage) { ++references_[static_cast<std::size_t>(storage)]; }
   void Release(StorageId storage);
   void Keep(Node& node, StorageId storage);
@@ -255,6 +275,8 @@ class Tracer {
   void Deposit(Edge edge, StorageId gradient);
   void RunNode(std::int32_t index);
   void RunCheckpoint(std::int32_t index);
+  std::array<Value, 3> ReturnInputs(const Node& node, const CheckpointRule& rule);
+  Value RunAgain(const Recomputation& recomputation, const std::array<Value, 3>& inputs);
   /// Gradients of an operation's inputs; kNoStorage where none is wanted.
   using Results = std::array<StorageId, 3>;
   static constexpr Results kNoResults = {kNoStorage, kNoStorage, kNoStorage};
@@ -275,8 +297,11 @@ class Tracer {
   std::optional<Dtype> autocast_;
   bool gradients_ = true;
   Mode mode_ = Mode::kRecord;
-  std::int32_t kept_ = 0;        ///< in kDiscard and kRecompute
-  std::int32_t kept_limit_ = 0;  ///< in kRecompute
+  std::int32_t kept_ = 0;         ///< in kDiscard and kRecompute
+  std::int32_t kept_limit_ = 0;   ///< in kRecompute
+  std::int32_t checkpoint_ = -1;  ///< in kDiscard and kRecompute: which recomputation
+  std::int32_t products_ = 0;     ///< matrix products of the checkpoint so far
+  std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far
   Step step_;
   std::vector<std::int32_t> references_;  ///< of each storage; negative: never allocated
   std::vector<Tensor> tensors_;
@@ -287,6 +312,7 @@ class Tracer {
   std::vector<Recomputation> recomputations_;
   std::vector<WeightCopy> weight_copies_;  ///< autocast's cache
   std::vector<Value> held_;
+  std::vector<Value> held_for_layers_;
 };
 
 inline Value::Value(const Value& other) : tracer_(other.tracer_), index_(other.index_) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/trace/checkpointing.h"
 #include "core/trace/decoder.h"
 #include "core/trace/loss.h"
 #include "core/trace/model.h"
@@ -31,7 +32,7 @@ LayerRun Simplified(const LayerRun& run) {
 
 /// Splits a run into its first period and the rest: the first meets another part of the model (its input may need no
 /// gradient, and is held by the model), all others meet their equals.
-std::vector<Stretch> MakeStretches(ModuleFactory& factory, const std::vector<LayerRun>& runs, std::int64_t hidden_size,
+std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Workload& workload, const std::vector<LayerRun>& runs,
                                    Unrolling unrolling) {
   std::vector<Stretch> stretches;
   std::int64_t first_layer = 0;
@@ -44,8 +45,10 @@ std::vector<Stretch> MakeStretches(ModuleFactory& factory, const std::vector<Lay
       stretch.repeats = folded && i == 1 ? run.repeats - 1 : 1;
       stretch.first_layer = first_layer;
       const Place place{stretch.repeats, true};
-      for (const Block& block : run.period) {
-        stretch.layers.push_back(MakeLayer(factory, block, hidden_size, place));
+      for (std::size_t k = 0; k < run.period.size(); ++k) {
+        LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, place);
+        layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));
+        stretch.layers.push_back(std::move(layer));
       }
       first_layer += period * stretch.repeats;
       stretches.push_back(std::move(stretch));
@@ -98,8 +101,8 @@ Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
   tracer.scope = {"embed_tokens", Term::kEmbedding, false};
   Value hidden = tracer.Embedding(ids, model.table, tokens);
   // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
-  if (workload.method.kind == MethodKind::kLora && workload.checkpointing == Checkpointing::kFull &&
-      tracer.gradients() && !tracer.RequiresGradient(hidden)) {
+  if (workload.method.kind == MethodKind::kLora && ChecksLayers(workload) && tracer.gradients() &&
+      !tracer.RequiresGradient(hidden)) {
     hidden = tracer.RequireGradient(std::move(hidden));
     tracer.Hold(hidden);
   }
@@ -125,7 +128,8 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   model.table = factory.MakeTable(architecture.vocab_size, "embed_tokens", saved);
   if (architecture.position_rows > 0) model.positions = factory.MakeTable(architecture.position_rows, "wpe", false);
   for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
-  model.stretches = MakeStretches(factory, model.runs, architecture.hidden_size, unrolling);
+  model.runs = InStepWithCheckpoints(model.runs, workload);
+  model.stretches = MakeStretches(factory, workload, model.runs, unrolling);
   model.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
   model.head = factory.MakeHead(model.table);
   return model;
@@ -138,13 +142,17 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   context = MakeContext(tracer, workload, tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
+  HoldOffloadBlocks(tracer, workload, hidden);
+  const CheckpointRule rule = LayerRule(workload);
   for (const Stretch& stretch : model.stretches) {
     const auto period = static_cast<std::int64_t>(stretch.layers.size());
     tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
     for (const LayerModule& layer : stretch.layers) {
-      if (workload.checkpointing == Checkpointing::kFull) {
-        hidden = tracer.Checkpoint(
-            [&tracer, &layer, &context](const Value& x) { return Forward(tracer, layer, context, x); }, hidden);
+      if (layer.checkpointed) {
+        const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {
+          return Forward(tracer, layer, context, inputs[0]);
+        };
+        hidden = tracer.Checkpoint(module, {hidden}, rule);
       } else {
         hidden = Forward(tracer, layer, context, hidden);
       }
@@ -153,7 +161,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   tracer.BeginSection(moment, -1, 1, 1);
   tracer.scope = {model.final_norm.path, Term::kNorms, false};
   hidden = Forward(tracer, model.final_norm, hidden, kOnePerToken);
-  if (workload.checkpointing == Checkpointing::kNone) {
+  if (!ChecksLayers(workload)) {
     context.cosine.Drop();
     context.sine.Drop();
     context.mask.Drop();

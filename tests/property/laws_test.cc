@@ -98,8 +98,35 @@ TEST_F(Laws, CheckpointingNeverKeepsMoreAfterTheForwardPass) {
     plain.checkpointing = Checkpointing::kNone;
     Workload checkpointed = workload;
     checkpointed.checkpointing = Checkpointing::kFull;
+    checkpointed.checkpoint_every = 1;
     // The rotary tables and the mask stay for the recomputation: a sliver where layers keep next to nothing.
     EXPECT_LE(Estimate(checkpointed).phases.after_forward, Estimate(plain).phases.after_forward * 1.02);
+  });
+}
+
+TEST_F(Laws, OffloadedCheckpointsAreOnTheHostOrOnTheCard) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload full = workload;
+    full.checkpointing = Checkpointing::kFull;
+    Workload offloaded = workload;
+    offloaded.checkpointing = Checkpointing::kOffload;
+    offloaded.habits.offload_blocks_on_card = 0;
+    const MemoryEstimate on_card = Estimate(full);
+    const MemoryEstimate on_host = Estimate(offloaded);
+    EXPECT_EQ(on_card.host.total(), 0);
+    EXPECT_LE(on_host.phases.after_forward, on_card.phases.after_forward);
+    EXPECT_LE(on_card.phases.after_forward, on_host.phases.after_forward + on_host.host.total());
+  });
+}
+
+TEST_F(Laws, FewerCheckpointedLayersNeverKeepLess) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload checkpointed = workload;
+    checkpointed.checkpointing = Checkpointing::kFull;
+    checkpointed.checkpoint_every = 1;
+    const double all = Estimate(checkpointed).phases.after_forward;
+    checkpointed.checkpoint_every = 2;
+    EXPECT_GE(Estimate(checkpointed).phases.after_forward * 1.02, all);
   });
 }
 

@@ -108,7 +108,13 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.precision.autocast = workload.method.kind == MethodKind::kLora || Chance(random, 60);
   workload.optimizer = Any(random, {Optimizer::kAdamwForeach, Optimizer::kAdamwFused, Optimizer::kAdamw8bit,
                                     Optimizer::kPagedAdamw32bit, Optimizer::kPagedAdamw8bit});
-  workload.checkpointing = Any(random, {Checkpointing::kNone, Checkpointing::kFull});
+  workload.checkpointing = Any(random, {Checkpointing::kNone, Checkpointing::kFull, Checkpointing::kFull,
+                                        Checkpointing::kSelective, Checkpointing::kOffload});
+  workload.checkpoint_every = Chance(random, 25) ? Between(random, 2, 4) : 1;
+  workload.habits.selective_checkpoint =
+      Any(random, {SelectiveCheckpoint::kCoreAttention, SelectiveCheckpoint::kAllButEverySecondProduct,
+                   SelectiveCheckpoint::kAllButAttention});
+  workload.habits.recompute = Any(random, {Recompute::kStopsEarly, Recompute::kWhole, Recompute::kReentrant});
   workload.attention = Any(random, {AttentionKernel::kEager, AttentionKernel::kSdpa, AttentionKernel::kFlash});
   workload.loss = Any(random, {Loss::kStandard, Loss::kChunked, Loss::kFusedCe, Loss::kFusedLinearCe});
   workload.fused = {Chance(random, 20), Chance(random, 20), Chance(random, 20), Chance(random, 20)};
@@ -124,9 +130,11 @@ std::string Describe(const Workload& workload) {
   const Block& block = workload.architecture.runs.front().period.front();
   text << "method " << static_cast<int>(workload.method.kind) << ", quantization "
        << static_cast<int>(workload.quantization.kind) << ", checkpointing " << static_cast<int>(workload.checkpointing)
-       << ", attention " << static_cast<int>(workload.attention) << ", loss " << static_cast<int>(workload.loss)
-       << ", autocast " << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights)
-       << ", batch " << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
+       << " every " << workload.checkpoint_every << " by " << static_cast<int>(workload.habits.selective_checkpoint)
+       << " and " << static_cast<int>(workload.habits.recompute) << ", attention "
+       << static_cast<int>(workload.attention) << ", loss " << static_cast<int>(workload.loss) << ", autocast "
+       << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights) << ", batch "
+       << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
        << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
        << ", layers " << workload.architecture.layers();
   return text.str();

@@ -98,12 +98,12 @@ TEST(Tracer, ACheckpointKeepsItsInputAndRunsAgain) {
     Tracer tracer(std::nullopt, false);
     const Value weight = Trained(tracer, 1);
     tracer.BeginSection(Moment::kForward, -1, 1, 1);
-    const auto module = [&tracer, &weight](const Value& x) {
-      Value y = tracer.Silu(tracer.Linear(x, weight, Value(), 1, 1));
+    const auto module = [&tracer, &weight](const std::array<Value, 3>& inputs) {
+      Value y = tracer.Silu(tracer.Linear(inputs[0], weight, Value(), 1, 1));
       return tracer.Linear(std::move(y), weight, Value(), 1, 1);
     };
     const Value x = tracer.RequireGradient(Data(tracer));
-    Value y = checkpointed ? tracer.Checkpoint(module, x) : module(x);
+    Value y = checkpointed ? tracer.Checkpoint(module, {x}, {}) : module({x});
     tracer.Backward(std::move(y));
     return Finished(tracer);
   };
