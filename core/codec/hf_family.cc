@@ -1,11 +1,9 @@
 #include "core/codec/hf_family.h"
 
-#include <array>
-
 namespace tunefit {
 namespace {
 
-constexpr std::array<Family, 9> kFamilies = {{
+constexpr Family kFamilies[] = {
     {.model_type = "llama", .biases = BiasRule::kByKey},
     {.model_type = "mistral", .window = WindowRule::kAllLayers, .kv_heads_by_default = 8},
     {.model_type = "qwen2", .biases = BiasRule::kQkv, .window = WindowRule::kUpperLayers, .kv_heads_by_default = 32},
@@ -81,19 +79,30 @@ constexpr std::array<Family, 9> kFamilies = {{
      .activation_by_default = "gelu_pytorch_tanh",
      .scales_embedding = true,
      .softcaps_by_default = true},
-}};
+};
+
+using FamilyList = std::span<const Family> (*)();
+constexpr FamilyList kLists[] = {DenseFamilies, ExpertFamilies};
 
 }  // namespace
 
+std::span<const Family> DenseFamilies() { return kFamilies; }
+
 const Family* FindFamily(std::string_view model_type) {
-  for (const Family& family : kFamilies) {
-    if (family.model_type == model_type) return &family;
+  for (const FamilyList list : kLists) {
+    for (const Family& family : list()) {
+      if (family.model_type == model_type) return &family;
+    }
   }
   return nullptr;
 }
 
-std::string_view ModelledFamilies() {
-  return "llama, mistral, qwen2, qwen3, qwen, internlm2, granite, gpt2 and gemma2";
+std::string ModelledFamilies() {
+  std::string names;
+  for (const FamilyList list : kLists) {
+    for (const Family& family : list()) names += (names.empty() ? "" : ", ") + std::string(family.model_type);
+  }
+  return names;
 }
 
 }  // namespace tunefit

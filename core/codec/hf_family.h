@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "core/model/architecture.h"
@@ -23,6 +25,36 @@ enum class WindowRule : std::uint8_t {
   kAllLayers,    ///< `sliding_window`, 4096 when missing, none when null (mistral)
   kUpperLayers,  ///< only with `use_sliding_window`: layers from `max_window_layers` on (qwen2, qwen3)
   kAlternating,  ///< every other layer, the first included (gemma2)
+};
+
+/// Which layers have experts; the others have a dense MLP.
+enum class ExpertLayers : std::uint8_t {
+  kAll,
+  kFirstDense,  ///< all but the first `first_k_dense_replace` (DeepSeek, GLM)
+  kSparseStep,  ///< every `decoder_sparse_step`-th, unless in `mlp_only_layers` (Qwen)
+};
+
+/// How wide the expert that every token visits is.
+enum class SharedExpert : std::uint8_t {
+  kNone,
+  kCount,  ///< `n_shared_experts` times the width of one (DeepSeek)
+  kWidth,  ///< `shared_expert_intermediate_size` (Qwen 2 MoE); 0 for none
+};
+
+/// Whether the weights of the chosen experts are divided by their sum.
+enum class NormalizeRule : std::uint8_t { kNever, kAlways, kByKey /*`norm_topk_prob`, false when missing*/ };
+
+/// What a class with routed experts does without being asked.
+struct ExpertClass {
+  ExpertLayers layers = ExpertLayers::kAll;
+  SharedExpert shared = SharedExpert::kNone;
+  NormalizeRule normalizes = NormalizeRule::kAlways;
+  Router router;                 ///< all but its matrix's sizes
+  bool shared_first = false;     ///< the shared expert runs before the router
+  const char* shared_gate = "";  ///< module that scales the shared expert; empty for none
+  const char* shared_gate_proj = "mlp.shared_experts.gate_proj";
+  const char* shared_up_proj = "mlp.shared_experts.up_proj";
+  const char* shared_down_proj = "mlp.shared_experts.down_proj";
 };
 
 /// What Hugging Face's class of one model_type does without being asked: facts of its modeling and configuration files,
@@ -62,13 +94,19 @@ struct Family {
   double dropout_by_default = 0;
   bool scales_embedding = false;
   bool scales_residual_and_logits = false;
-  bool softcaps_by_default = false;  ///< of scores and logits, unless the config says null
+  std::int64_t window_by_default = 4096;  ///< where the config has no `sliding_window`; 0 for none
+  const ExpertClass* experts = nullptr;   ///< null: dense
+  bool softcaps_by_default = false;       ///< of scores and logits, unless the config says null
 };
 
 /// The class of that model_type, or null when it is not modelled.
 const Family* FindFamily(std::string_view model_type);
 
 /// "llama, mistral, ..." for messages.
-std::string_view ModelledFamilies();
+std::string ModelledFamilies();
+
+/// The rows, in files of their own: dense decoders, and classes with routed experts.
+std::span<const Family> DenseFamilies();
+std::span<const Family> ExpertFamilies();
 
 }  // namespace tunefit

@@ -65,7 +65,7 @@ void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryE
   writer.Count("vocab_size", architecture.vocab_size);
   writer.CountOrNull("context_tokens", architecture.context_tokens);
   writer.Count("parameters", total);
-  writer.Count("active_parameters", total);  // dense models: a token visits every parameter
+  writer.Count("active_parameters", CountActiveParameters(architecture));
   writer.Count("trainable_parameters", memory.parameters.trainable);
   WriteGroups(writer, reading.workload, counts, memory.parameters.trainable);
   writer.Key("source_ids");

@@ -19,6 +19,19 @@ void ValidatePart(Issues& issues, const Mlp& mlp) {
   RequirePositive(issues, "intermediate_size", mlp.down.in_features);
 }
 
+void ValidatePart(Issues& issues, const Experts& experts) {
+  RequirePositive(issues, "num_experts", experts.count);
+  RequirePositive(issues, "num_experts_per_tok", experts.per_token);
+  RequirePositive(issues, "moe_intermediate_size", experts.expert.down.in_features);
+  if (experts.per_token <= experts.count) return;
+  const std::string value = std::to_string(experts.per_token);
+  const std::string high = std::to_string(experts.count);
+  issues.push_back({.code = "out_of_range",
+                    .field = "num_experts_per_tok",
+                    .message = "A token cannot visit " + value + " of " + high + " experts.",
+                    .values = {{"value", value}, {"low", "1"}, {"high", high}}});
+}
+
 void ValidatePart(Issues& issues, const Attention& attention) {
   RequirePositive(issues, "num_attention_heads", attention.heads);
   RequirePositive(issues, "num_key_value_heads", attention.kv_heads);

@@ -3,31 +3,10 @@
 #include <cstdint>
 #include <variant>
 
+#include "core/model/feed_forward.h"
+#include "core/model/linear.h"
+
 namespace tunefit {
-
-/// A matrix of the model as its library holds it. `name` is its module's path within a layer, as much of it as tells
-/// modules apart ("q_proj", "attn.c_proj"): LoRA's target_modules select by its end. Weights are out_features x
-/// in_features, the bias out_features.
-struct LinearShape {
-  const char* name = "";
-  std::int64_t in_features = 0;
-  std::int64_t out_features = 0;
-  bool bias = false;
-
-  bool operator==(const LinearShape&) const = default;
-};
-
-enum class NormKind : std::uint8_t {
-  kRmsNorm,          ///< Llama's: fp32 inside, cast back, then times the weight
-  kRmsNormUnitGain,  ///< Gemma's: fp32 inside, times (1 + weight) in fp32, then cast back
-  kLayerNorm,        ///< torch.nn.LayerNorm with weight and bias
-};
-
-enum class Activation : std::uint8_t {
-  kSilu,
-  kGeluTanh,  ///< one fused operation (gelu_pytorch_tanh)
-  kGeluNew,   ///< written out in elementwise operations (GPT-2's gelu_new)
-};
 
 /// How a module projects to queries, keys and values.
 enum class QkvLayout : std::uint8_t {
@@ -51,18 +30,10 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
-struct Mlp {
-  bool gated = true;  ///< activation(gate) x up, then down; else down(activation(up))
-  LinearShape gate, up, down;
-  Activation activation = Activation::kSilu;
-
-  bool operator==(const Mlp&) const = default;
-};
-
 /// What mixes the tokens of a sequence, and what then works on each token by itself. A new kind is one more
 /// alternative: its shapes here, `ForEachMatrix` and `CountBlock`, its module and forward pass in core/trace.
 using Mixer = std::variant<Attention>;
-using FeedForward = std::variant<Mlp>;
+using FeedForward = std::variant<Mlp, Experts>;
 
 /// Where the norms of a layer stand, and how its two parts join the residual stream.
 enum class Arrangement : std::uint8_t {
@@ -82,7 +53,8 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-/// Calls `visit` for every matrix of a layer that an adapter may sit on, in the order of the library's modules.
+/// Calls `visit` for every matrix of a layer that is a module of its own, so that an adapter may sit on it, in the
+/// order of the library's modules.
 template <typename Visit>
 void ForEachMatrix(const Attention& attention, Visit visit) {
   visit(attention.query);
@@ -91,13 +63,6 @@ void ForEachMatrix(const Attention& attention, Visit visit) {
     visit(attention.value);
   }
   visit(attention.output);
-}
-
-template <typename Visit>
-void ForEachMatrix(const Mlp& mlp, Visit visit) {
-  if (mlp.gated) visit(mlp.gate);
-  visit(mlp.up);
-  visit(mlp.down);
 }
 
 template <typename Visit>

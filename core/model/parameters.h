@@ -28,4 +28,11 @@ ParameterCounts CountBlock(const Block& block, std::int64_t hidden_size);
 /// PAR-1  Every parameter of the class that transformers loads for this architecture.
 ParameterCounts CountParameters(const Architecture& architecture);
 
+/// The same in floating point, which cannot overflow: for sizes that nobody has checked yet.
+double ApproximateParameters(const Architecture& architecture);
+
+/// PAR-10  The parameters that one token visits: all but the routed experts that it is not sent to. Embedding and head
+/// count in full, as in PAR-1.
+std::int64_t CountActiveParameters(const Architecture& architecture);
+
 }  // namespace tunefit

@@ -40,6 +40,8 @@ void ValidateRank(Issues& issues, const Workload& workload) {
     const bool chosen = workload.method.all_linear ||
                         std::find(targets.begin(), targets.end(), std::string(linear.name)) != targets.end();
     const std::int64_t side = std::min(linear.in_features, linear.out_features);
+    // A gate to a single number is no matrix of a rank: PEFT adapts it like any other.
+    if (side == 1) return;
     if (chosen && (smallest == 0 || side < smallest)) smallest = side;
   });
   if (smallest == 0 || workload.method.rank <= smallest) return;

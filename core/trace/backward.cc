@@ -142,6 +142,7 @@ Tracer::Results Tracer::GradientsOf(const Node& node) {
     case OpKind::kSlice:
     case OpKind::kMean:
     case OpKind::kSplit:
+    case OpKind::kSelect:
     case OpKind::kExpandHeads:
     case OpKind::kEmbedding:
     case OpKind::kNegativeLogLikelihood:
@@ -156,6 +157,8 @@ Tracer::Results Tracer::GradientsOf(const Node& node) {
     case OpKind::kLinear:
     case OpKind::kBatchMatmul:
       return GradientsInOrder(node, {1, 0});
+    case OpKind::kGroupedMatmul:
+      return GradientsInOrder(node, {0, 1});
     case OpKind::kLinearBias:
     case OpKind::kLayerNorm:
     case OpKind::kAttention:

@@ -18,9 +18,18 @@ struct MlpModule {
   LinearModule gate, up, down;
 };
 
+struct ExpertsModule {
+  const Experts* experts = nullptr;
+  LinearModule router;
+  Value correction_bias;
+  ExpertStack stack;
+  MlpModule shared;
+  LinearModule shared_gate;
+};
+
 /// The modules of a layer; an alternative each for those of Mixer and FeedForward.
 using MixerModule = std::variant<AttentionModule>;
-using FeedForwardModule = std::variant<MlpModule>;
+using FeedForwardModule = std::variant<MlpModule, ExpertsModule>;
 
 struct LayerModule {
   const Block* block = nullptr;

@@ -62,6 +62,7 @@ Value Tracer::Elementwise(Value x, bool keeps_input, bool keeps_output, const ch
 Value Tracer::Scale(Value x) { return Elementwise(std::move(x), false, false, "mul"); }
 Value Tracer::Silu(Value x) { return Elementwise(std::move(x), true, false, "silu"); }
 Value Tracer::Gelu(Value x) { return Elementwise(std::move(x), true, false, "gelu"); }
+Value Tracer::Sigmoid(Value x) { return Elementwise(std::move(x), false, true, "sigmoid"); }
 Value Tracer::Tanh(Value x) { return Elementwise(std::move(x), false, true, "tanh"); }
 
 /// The gradient of x + constant is the gradient itself, as that of a copy is.
@@ -161,6 +162,12 @@ Value Tracer::ExpandHeads(Value x, double copies) {
   Value expanded = AddOutput(node, Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
   x.Drop();
   return expanded;
+}
+
+std::array<Value, 2> Tracer::Halve(const Value& x) {
+  const Size half = SizeOf(x) * 0.5;
+  std::array<Value, 3> parts = Split(x, {half, half, {}});
+  return {std::move(parts[0]), std::move(parts[1])};
 }
 
 std::array<Value, 3> Tracer::Split(const Value& x, const std::array<Size, 3>& sizes) {

@@ -101,6 +101,44 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   return module;
 }
 
+LinearModule ModuleFactory::MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place) {
+  tracer_.scope = {path, term, place.in_layer};
+  const Dtype dtype = UnquantizedDtype(false);
+  LinearModule module;
+  module.shape = shape;
+  module.path = path;
+  module.compute = workload_.precision.compute;
+  module.weight = tracer_.Weight(Elements(shape.in_features * shape.out_features), dtype, Term::kWeights, "weight",
+                                 Trained(), place.count);
+  if (shape.bias) {
+    module.bias = tracer_.Weight(Elements(shape.out_features), dtype, Term::kWeights, "bias", Trained(), place.count);
+  }
+  return module;
+}
+
+ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* path, Place place) {
+  tracer_.scope = {path, Term::kMlp, place.in_layer};
+  const Mlp& expert = experts.expert;
+  const std::int64_t halves = expert.gated ? 2 : 1;
+  const auto add = [&](std::int64_t elements, const char* role) {
+    return tracer_.Weight(Elements(experts.count * elements), UnquantizedDtype(false), Term::kWeights, role, Trained(),
+                          place.count);
+  };
+  ExpertStack stack;
+  stack.count = experts.count;
+  stack.gate_up = add(halves * expert.up.in_features * expert.up.out_features, "gate_up_proj");
+  stack.down = add(expert.down.in_features * expert.down.out_features, "down_proj");
+  if (expert.up.bias) stack.gate_up_bias = add(halves * expert.up.out_features, "gate_up_proj_bias");
+  if (expert.down.bias) stack.down_bias = add(expert.down.out_features, "down_proj_bias");
+  return stack;
+}
+
+Value ModuleFactory::MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype,
+                                      Place place) {
+  tracer_.scope = {path, Term::kBuffers, place.in_layer};
+  return tracer_.Weight(Elements(width), dtype, Term::kBuffers, role, false, place.count);
+}
+
 NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place) {
   tracer_.scope = {path, Term::kNorms, place.in_layer};
   NormModule module;

@@ -35,6 +35,13 @@ struct LinearModule {
   std::optional<Adapter> adapter;
 };
 
+/// The matrices of all experts of a layer, each kind in one parameter of `count` x rows x columns.
+struct ExpertStack {
+  std::int64_t count = 0;
+  Value gate_up, down;  ///< gate and up in one; up alone where the experts have no gate
+  Value gate_up_bias, down_bias;
+};
+
 struct NormModule {
   NormKind kind = NormKind::kRmsNorm;
   bool fused = false;  ///< run by one kernel
@@ -49,6 +56,12 @@ class ModuleFactory {
   ModuleFactory(Tracer& tracer, const Workload& workload) : tracer_(tracer), workload_(workload) {}
 
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
+  /// A matrix that the library's class holds as a bare parameter: nothing is put in its place.
+  LinearModule MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place);
+  /// transformers' stacked experts: no torch.nn.Linear, so neither adapters nor bitsandbytes find them.
+  ExpertStack MakeExpertStack(const Experts& experts, const char* path, Place place);
+  /// One number an expert that the optimizer leaves alone.
+  Value MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype, Place place);
   NormModule MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place);
   /// The token or position table. `saved` adds PEFT's trained copy, in the adapter's dtype, and keeps the
   /// original, frozen.

@@ -67,8 +67,10 @@ enum class OpKind : std::uint8_t {
   kDequantizedLinear,
   kFusedLoraLinear,
   kCat,
-  kExpandHeads,  ///< key/value heads repeated; the gradient is summed over the copies
-  kSplit,        ///< one fused projection cut in three; the gradients are joined
+  kExpandHeads,    ///< key/value heads repeated; the gradient is summed over the copies
+  kSplit,          ///< one fused projection cut in three; the gradients are joined
+  kSelect,         ///< chosen elements or rows; the gradient is scattered into a tensor of the input's size
+  kGroupedMatmul,  ///< rows sorted by expert, each group times its own matrix
   kLayerNorm,
   kFusedNorm,  ///< the gradient overwrites the incoming one
   kEmbedding,
@@ -125,6 +127,18 @@ class Tracer {
   Value Cat(Value a, Value b);
   Value ExpandHeads(Value x, double copies);
   std::array<Value, 3> Split(const Value& x, const std::array<Size, 3>& sizes);
+  std::array<Value, 2> Halve(const Value& x);  ///< chunk(2): two views of one projection
+  Value Sigmoid(Value x);
+  // routing of tokens to experts, in routing.cc
+  /// The largest of each row, `out` in all, and where they stood.
+  std::array<Value, 2> TopK(Value x, Size out);
+  /// Elements or rows of x that `index` names, `out` elements in all.
+  Value Select(const Value& x, const Value& index, Size out);
+  Value FillMasked(Value x, const Value& mask);        ///< in place
+  Value DivideInPlace(Value x, const Value& divisor);  ///< keeps x as it was
+  Value SumOver(Value x, Size out);                    ///< its gradient is a view, stretched
+  /// torch.nn.functional.grouped_mm: the input is cast to the weight's dtype, autocast does not act.
+  Value GroupedMatmul(Value x, const Value& weight, const Value& offsets, Size out);
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
   /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
   Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features);

@@ -1,0 +1,126 @@
+#include "core/codec/hf_layers.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/codec/hf_experts.h"
+#include "core/codec/hf_parts.h"
+
+namespace tunefit {
+namespace {
+
+constexpr std::int64_t kWindowLimit = 100000000;
+/// Longest period of a pattern of layers that is looked for.
+constexpr std::size_t kLongestPeriod = 16;
+constexpr std::size_t kSlides = 1;
+constexpr std::size_t kHasExperts = 2;
+/// Default of `max_window_layers` in Qwen2Config and Qwen3Config.
+constexpr std::int64_t kDefaultWindowLayers = 28;
+
+/// Tokens of the window, or 0 where the config switches it off.
+std::int64_t ReadWindow(const ObjectReader& config, const Family& family) {
+  const WindowRule rule = family.window;
+  const std::int64_t window = config.Count("sliding_window", 1, kWindowLimit).value_or(family.window_by_default);
+  if (rule == WindowRule::kNone || config.IsNull("sliding_window")) return 0;
+  if (rule == WindowRule::kUpperLayers && !config.Flag("use_sliding_window").value_or(false)) return 0;
+  return window;
+}
+
+/// Which layers slide, where `layer_types` says so. Other names than the two known ones are faults.
+std::optional<std::vector<bool>> ReadLayerTypes(const ObjectReader& config, std::int64_t layers) {
+  const auto types = config.Texts("layer_types", 1000);
+  if (!types) return {};
+  if (static_cast<std::int64_t>(types->size()) != layers) {
+    const std::string value = std::to_string(types->size());
+    config.Fault("layers_differ", "layer_types", "must name every layer once",
+                 {{"value", value}, {"expected", std::to_string(layers)}});
+    return {};
+  }
+  static constexpr std::array<std::string_view, 2> kTypes = {"full_attention", "sliding_attention"};
+  std::vector<bool> slides;
+  for (std::size_t i = 0; i < types->size(); ++i) {
+    if (std::find(kTypes.begin(), kTypes.end(), (*types)[i]) == kTypes.end()) {
+      config.UnknownValue("layer_types." + std::to_string(i), (*types)[i], kTypes);
+    }
+    slides.push_back((*types)[i] == kTypes[1]);
+  }
+  return slides;
+}
+
+std::vector<bool> SlidingLayers(const ObjectReader& config, WindowRule rule, std::int64_t layers) {
+  if (auto types = ReadLayerTypes(config, layers)) return *types;
+  const std::int64_t first =
+      rule == WindowRule::kUpperLayers ? config.Count("max_window_layers", 0, 1000).value_or(kDefaultWindowLayers) : 0;
+  std::vector<bool> slides;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    slides.push_back(rule == WindowRule::kAlternating ? i % 2 == 0 : i >= first);
+  }
+  return slides;
+}
+
+/// Which layers slide; empty where none does.
+std::vector<bool> ReadSlidingLayers(const ObjectReader& config, const Family& family, std::int64_t layers,
+                                    std::int64_t window) {
+  if (window == 0 || layers < 1) return {};
+  return SlidingLayers(config, family.window, layers);
+}
+
+/// How many layers from `start` on repeat the `period` before them, period by period.
+std::size_t Repeats(const std::vector<std::size_t>& layers, std::size_t start, std::size_t period) {
+  std::size_t end = start + period;
+  while (end < layers.size() && layers[end] == layers[end - period]) ++end;
+  return (end - start) / period;
+}
+
+}  // namespace
+
+std::vector<LayerRun> FoldLayers(const std::vector<Block>& kinds, const std::vector<std::size_t>& layers) {
+  std::vector<LayerRun> runs;
+  for (std::size_t done = 0; done < layers.size();) {
+    std::size_t best = 1;
+    std::size_t repeats = Repeats(layers, done, 1);
+    for (std::size_t period = 2; period <= kLongestPeriod && done + 2 * period <= layers.size(); ++period) {
+      const std::size_t found = Repeats(layers, done, period);
+      if (found < 2 || found * period <= repeats * best) continue;
+      best = period;
+      repeats = found;
+    }
+    LayerRun run;
+    for (std::size_t i = 0; i < best; ++i) run.period.push_back(kinds[layers[done + i]]);
+    run.repeats = static_cast<std::int64_t>(repeats);
+    runs.push_back(std::move(run));
+    done += best * repeats;
+  }
+  return runs;
+}
+
+std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& sizes) {
+  const Family& family = reading.family;
+  Block block;
+  block.norm = family.norm;
+  block.arrangement = family.arrangement;
+  block.mixer = ReadAttention(reading, sizes);
+  block.feed_forward = ReadMlp(reading, sizes.hidden, sizes.ffn);
+  block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
+  block.scales_residual = family.scales_residual_and_logits;
+  // A kind for each combination: bit 0 slides, bit 1 has experts.
+  const std::int64_t window = ReadWindow(reading.config, family);
+  const std::vector<bool> slides = ReadSlidingLayers(reading.config, family, sizes.layers, window);
+  const ExpertPlan plan = ReadExperts(reading, sizes);
+  std::vector<Block> kinds(4, block);
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    if ((kind & kSlides) != 0) std::get<Attention>(kinds[kind].mixer).window = window;
+    if ((kind & kHasExperts) != 0) kinds[kind].feed_forward = plan.experts;
+  }
+  std::vector<std::size_t> layers(static_cast<std::size_t>(std::max<std::int64_t>(sizes.layers, 0)), 0);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (i < slides.size() && slides[i]) layers[i] |= kSlides;
+    if (i < plan.layers.size() && plan.layers[i]) layers[i] |= kHasExperts;
+  }
+  return FoldLayers(kinds, layers);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/codec/hf_reading.h"
+#include "core/model/layer.h"
+
+namespace tunefit {
+
+Attention ReadAttention(const HfReading& reading, const HfSizes& sizes);
+
+/// A dense MLP of that width, with the class's names and biases.
+Mlp ReadMlp(const HfReading& reading, std::int64_t hidden, std::int64_t width);
+
+Activation ReadActivation(const HfReading& reading);
+
+/// A probability under that key, the class's default where it is absent; 0 where the class has no such key.
+double ReadDropout(const HfReading& reading, std::string_view key);
+
+/// Soft-capping is on by default in the classes that have it, and off where the config says null.
+bool ReadSoftcap(const HfReading& reading, std::string_view key);
+
+}  // namespace tunefit

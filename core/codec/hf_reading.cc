@@ -1,0 +1,109 @@
+#include "core/codec/hf_reading.h"
+
+#include <utility>
+
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+constexpr std::int64_t kVocabLimit = 10000000;
+constexpr std::int64_t kContextLimit = 100000000;
+
+// Alternative names, the commonest first.
+constexpr std::string_view kHidden[] = {"hidden_size", "n_embd", "n_embed", "d_model", "dim"};
+constexpr std::string_view kLayers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
+constexpr std::string_view kHeads[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
+constexpr std::string_view kKvHeads[] = {"num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num"};
+constexpr std::string_view kHeadDim[] = {"head_dim", "kv_channels", "d_kv", "attention_head_dim"};
+constexpr std::string_view kFfn[] = {"intermediate_size", "n_inner", "ffn_dim",
+                                     "ffn_hidden_size",   "d_ff",    "hidden_dim"};
+constexpr std::string_view kContext[] = {"max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len",
+                                         "max_sequence_length"};
+constexpr std::string_view kVocab[] = {"vocab_size", "padded_vocab_size"};
+
+void ReadHeads(HfReading& reading, HfSizes& sizes) {
+  sizes.kv_heads = reading.Optional(kKvHeads, kSizeLimit);
+  if (reading.family.layout == QkvLayout::kFused && reading.family.biases != BiasRule::kAttentionByBias)
+    sizes.kv_heads = sizes.heads;
+  if (sizes.kv_heads == 0 && reading.config.Find(reading.NameOf(kKvHeads)) == nullptr) {
+    const bool by_class = reading.family.kv_heads_by_default != 0 && !reading.config.IsNull(kKvHeads[0]);
+    sizes.kv_heads = by_class ? reading.family.kv_heads_by_default : sizes.heads;
+    reading.Assume(kKvHeads[0], std::to_string(sizes.kv_heads));
+  }
+  sizes.head_dim = reading.Optional(kHeadDim, kSizeLimit);
+  if (sizes.head_dim != 0 || sizes.heads == 0 || reading.config.Find(reading.NameOf(kHeadDim)) != nullptr) return;
+  if (reading.family.head_dim_by_default != 0 && !reading.config.IsNull(kHeadDim[0])) {
+    sizes.head_dim = reading.family.head_dim_by_default;
+    reading.Assume(kHeadDim[0], std::to_string(sizes.head_dim));
+  } else if (sizes.hidden % sizes.heads == 0) {
+    sizes.head_dim = sizes.hidden / sizes.heads;
+  } else if (sizes.hidden != 0) {
+    const std::string heads = std::to_string(sizes.heads);
+    const std::string hidden = std::to_string(sizes.hidden);
+    reading.config.Fault("heads_do_not_divide", reading.NameOf(kHeads),
+                         Join({"must divide the hidden size, as there is no head_dim: ", hidden,
+                               " cannot be shared by ", heads, " heads"}),
+                         {{"value", heads}, {"hidden_size", hidden}});
+  }
+}
+
+/// The width of a dense MLP. A model of experts may have none.
+void ReadWidth(HfReading& reading, HfSizes& sizes) {
+  if (!reading.Has(kFfn) && !reading.family.gated) {
+    sizes.ffn = 4 * sizes.hidden;
+    return;
+  }
+  const std::int64_t limit = reading.family.widths_in_ffn * kSizeLimit;
+  const bool has_experts = reading.family.experts != nullptr;
+  sizes.ffn = has_experts ? reading.Optional(kFfn, limit) : reading.Required(kFfn, limit);
+  if (sizes.ffn % reading.family.widths_in_ffn != 0) {
+    const std::string value = std::to_string(sizes.ffn);
+    reading.config.Fault("not_even", reading.NameOf(kFfn),
+                         Join({"must be even, as this model type counts two matrices in it, not ", value}),
+                         {{"value", value}});
+  }
+  sizes.ffn /= reading.family.widths_in_ffn;
+}
+
+}  // namespace
+
+std::string_view HfReading::NameOf(HfNames names) const {
+  for (const std::string_view name : names) {
+    if (config.Find(name) != nullptr) return name;
+  }
+  return names.front();
+}
+
+std::int64_t HfReading::Optional(HfNames names, std::int64_t limit) const {
+  return config.Count(NameOf(names), 1, limit).value_or(0);
+}
+
+std::int64_t HfReading::Required(HfNames names, std::int64_t limit) const {
+  config.Require(NameOf(names));
+  return Optional(names, limit);
+}
+
+void HfReading::Assume(std::string_view key, std::string value) {
+  assumptions.push_back({.field = config.PathTo(key), .value = std::move(value), .reason = "class_default"});
+}
+
+HfSizes ReadHfSizes(HfReading& reading) {
+  HfSizes sizes;
+  sizes.hidden = reading.Required(kHidden, kSizeLimit);
+  sizes.layers = reading.Required(kLayers, kLayerLimit);
+  sizes.heads = reading.Required(kHeads, kSizeLimit);
+  sizes.vocab = reading.Required(kVocab, kVocabLimit);
+  sizes.context = reading.Optional(kContext, kContextLimit);
+  if (reading.family.learned_positions && sizes.context == 0) {
+    sizes.context = 1024;  // GPT2Config
+    reading.Assume("n_positions", "1024");
+  }
+  ReadHeads(reading, sizes);
+  ReadWidth(reading, sizes);
+  return sizes;
+}
+
+std::string_view KvHeadsName(const HfReading& reading) { return reading.NameOf(kKvHeads); }
+
+}  // namespace tunefit

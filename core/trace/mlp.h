@@ -1,0 +1,14 @@
+#pragma once
+
+#include "core/trace/decoder.h"
+
+namespace tunefit {
+
+MlpModule MakeMlp(ModuleFactory& factory, const Mlp& mlp, Place place);
+
+Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& context, const Value& hidden);
+
+/// transformers' activation function of that name.
+Value Activate(Tracer& tracer, Activation activation, Value x);
+
+}  // namespace tunefit
