@@ -45,7 +45,9 @@ export interface Range {
   high: number;
 }
 
-export type Dtype = "fp32" | "bf16" | "fp16" | "fp8" | "int64" | "int32" | "int8" | "uint8" | "bool" | "nf4" | "fp4";
+export type Dtype =
+  "fp32" | "bf16" | "fp16" | "fp8" | "int64" | "int32" | "int8" | "uint8" | "bool" | "nf4" | "fp4" | "int4" | "int3" |
+  "int2";
 
 export interface Method {
   kind: "full" | "freeze" | "lora";
@@ -68,7 +70,9 @@ export interface Request {
   method?: Method;
   quantization?: null | {
     kind: "nf4" | "fp4" | "int8" | "gptq" | "awq" | "hqq" | "fp8";
+    /** Of a packed weight: GPTQ 2, 3, 4 or 8, HQQ 2, 4 or 8, AWQ 4. */
     bits?: number;
+    /** Weights of a column that share a scale, in GPTQ, AWQ and HQQ; 1,000,000 stands for a whole column. */
     group_size?: number;
     double_quant?: boolean;
     prepare_kbit?: "none" | "peft" | "trl";

@@ -38,10 +38,10 @@ void CheckSourced(const ObjectReader& version, const RowSources& sources) {
 }
 
 void ReadHabits(const ObjectReader& version, Habits& habits) {
-  static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",        "loss_shifts_logits",
-                                   "autocast_upcasts_outputs", "sdpa_repeats_kv",      "fsdp_upcasts_trainable",
-                                   "fsdp1_keeps_gradients",    "selective_checkpoint", "checkpoint_recompute",
-                                   "offload_blocks_on_card"};
+  static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",         "loss_shifts_logits",
+                                   "autocast_upcasts_outputs", "sdpa_repeats_kv",       "fsdp_upcasts_trainable",
+                                   "fsdp1_keeps_gradients",    "selective_checkpoint",  "checkpoint_recompute",
+                                   "offload_blocks_on_card",   "gptq_unpacks_in_torch", "gptq_lora_casts_input"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -53,6 +53,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   }
   habits.loss_shifts_logits = switches.Flag("loss_shifts_logits").value_or(habits.loss_shifts_logits);
   habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
+  habits.gptq_unpacks_in_torch = switches.Flag("gptq_unpacks_in_torch").value_or(habits.gptq_unpacks_in_torch);
+  habits.gptq_lora_casts_input = switches.Flag("gptq_lora_casts_input").value_or(habits.gptq_lora_casts_input);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   if (const auto kept = switches.Choice("selective_checkpoint", kSelective)) {
     habits.selective_checkpoint = static_cast<SelectiveCheckpoint>(*kept);

@@ -76,7 +76,7 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "task", words::modelled::kTask);
   WriteWords(writer, "method.kind", words::modelled::kMethod);
   WriteWords(writer, "method.adapter_dtype", words::kAdapterDtype);
-  WriteWords(writer, "quantization.kind", words::modelled::kQuantization);
+  WriteWords(writer, "quantization.kind", words::kQuantization);
   WriteWords(writer, "quantization.prepare_kbit", words::kPrepareKbit);
   WriteWords(writer, "precision.weights", words::modelled::kPrecision);
   WriteWords(writer, "precision.compute", words::modelled::kPrecision);

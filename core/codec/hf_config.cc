@@ -6,6 +6,7 @@
 #include "core/codec/hf_family.h"
 #include "core/codec/hf_layers.h"
 #include "core/codec/hf_parts.h"
+#include "core/codec/hf_quantization.h"
 #include "core/codec/hf_reading.h"
 #include "core/codec/words.h"
 #include "core/model/parameters.h"
@@ -44,31 +45,13 @@ void CheckSize(const HfReading& reading, const Architecture& model) {
                        {{"value", value}, {"high", high}});
 }
 
-void ReadQuantization(const ObjectReader& config, HfConfig& result) {
-  const ObjectReader stored(config, "quantization_config");
-  if (!stored.present()) return;
-  const std::string_view method = stored.Text("quant_method").value_or("");
-  const bool four_bit = stored.Flag("load_in_4bit").value_or(false);
-  const bool eight_bit = stored.Flag("load_in_8bit").value_or(false);
-  if (!four_bit && !eight_bit) {
-    result.other_quantization = method.empty() ? "unknown" : Shortened(method);
-    return;
-  }
-  static constexpr std::string_view kTypes[] = {"nf4", "fp4"};
-  Quantization quantization;
-  const std::size_t type = stored.Choice("bnb_4bit_quant_type", kTypes).value_or(1);  // BitsAndBytesConfig: fp4
-  quantization.kind = !four_bit ? QuantizationKind::kInt8 : type == 0 ? QuantizationKind::kNf4 : QuantizationKind::kFp4;
-  quantization.double_quant = four_bit && stored.Flag("bnb_4bit_use_double_quant").value_or(false);
-  result.quantization = quantization;
-}
-
 HfConfig Read(const ObjectReader& config, const Family& family) {
   const std::size_t before = config.issues().size();
   HfReading reading(config, family);
   HfConfig result;
   const HfSizes sizes = ReadHfSizes(reading);
   result.architecture = ReadModel(reading, sizes);
-  ReadQuantization(config, result);
+  ReadStoredQuantization(config, result);
   CheckSize(reading, result.architecture);
   result.assumptions = std::move(reading.assumptions);
   if (config.issues().size() > before) return result;

@@ -13,9 +13,9 @@ namespace tunefit {
 /// What a Hugging Face config.json says.
 struct HfConfig {
   Architecture architecture;
-  /// The bitsandbytes quantization that the checkpoint is stored in.
+  /// The quantization that the checkpoint is stored in.
   std::optional<Quantization> quantization;
-  /// The checkpoint's quantization method where it is another one ("gptq"); empty otherwise.
+  /// The checkpoint's quantization method where it is another one ("compressed-tensors"); empty otherwise.
   std::string other_quantization;
   /// What the config leaves to its class and that changes the count or the memory.
   Assumptions assumptions;

@@ -34,7 +34,8 @@ void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCo
 std::string_view RecipeCode(const Workload& workload) {
   if (workload.method.kind == MethodKind::kLora) {
     if (workload.quantization.kind == QuantizationKind::kNone) return "lora";
-    return workload.quantization.kind == QuantizationKind::kInt8 ? "lora_int8" : "qlora";
+    const bool eight_bit = workload.quantization.kind == QuantizationKind::kInt8;
+    return eight_bit ? "lora_int8" : "qlora";
   }
   switch (workload.precision.weights) {
     case Dtype::kBf16:

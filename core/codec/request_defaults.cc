@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/codec/json_writer.h"
+#include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
@@ -52,6 +53,7 @@ class Completer {
 
   void CompleteMethod(const StackVersion& stack, const Architecture& architecture);
   void TakeTargets(const StackVersion& stack, const Architecture& architecture);
+  void TakeStoredQuantization(const Quantization& stored);
   void CompleteQuantization(const HfConfig& config);
   void CompletePrecision();
   void CompleteTraining();
@@ -92,18 +94,27 @@ void Completer::CompleteMethod(const StackVersion& stack, const Architecture& ar
   Take(method.dora, stack_.method.dora, false, "method.dora");
 }
 
+/// What the pasted config says of its checkpoint.
+void Completer::TakeStoredQuantization(const Quantization& stored) {
+  QuantizationFields& fields = request_.quantization;
+  const auto take = [&](auto& field, auto value, const char* name) {
+    field = value;
+    Assume(name, JsonText(*field), "model_config");
+  };
+  take(fields.kind, Word(QuantizationWord(stored.kind)), "quantization.kind");
+  if (stored.kind == QuantizationKind::kNf4 || stored.kind == QuantizationKind::kFp4) {
+    take(fields.double_quant, stored.double_quant, "quantization.double_quant");
+  }
+  if (HasGroups(stored.kind)) {
+    take(fields.bits, stored.bits, "quantization.bits");
+    take(fields.group_size, stored.group_size, "quantization.group_size");
+  }
+}
+
 void Completer::CompleteQuantization(const HfConfig& config) {
   QuantizationFields& fields = request_.quantization;
   if (!fields.given && config.quantization) {
-    const Quantization& stored = *config.quantization;
-    fields.kind = stored.kind == QuantizationKind::kNf4   ? "nf4"
-                  : stored.kind == QuantizationKind::kFp4 ? "fp4"
-                                                          : "int8";
-    Assume("quantization.kind", JsonText(*fields.kind), "model_config");
-    if (*fields.kind != "int8") {
-      fields.double_quant = stored.double_quant;
-      Assume("quantization.double_quant", JsonText(stored.double_quant), "model_config");
-    }
+    TakeStoredQuantization(*config.quantization);
   } else if (!fields.given) {
     Assume("quantization", "null", "core_default");
   }
@@ -111,6 +122,11 @@ void Completer::CompleteQuantization(const HfConfig& config) {
   if (!fields.kind) return;
   if (*fields.kind == "nf4" || *fields.kind == "fp4") {
     Take(fields.double_quant, stack_.quantization.double_quant, false, "quantization.double_quant");
+  }
+  const QuantizationKind kind = ReadQuantizationKind(*fields.kind);
+  if (HasGroups(kind)) {
+    Take(fields.bits, 4, "quantization.bits");
+    Take(fields.group_size, UsualGroupSize(kind), "quantization.group_size");
   }
   Take(fields.prepare_kbit, stack_.quantization.prepare_kbit, "peft", "quantization.prepare_kbit");
 }

@@ -82,8 +82,8 @@ QuantizationFields ReadQuantization(const ObjectReader& request, bool needs_kind
   quantization.RefuseUnknown(kKnown);
   if (needs_kind) quantization.Require("kind");
   fields.kind = ReadWord(quantization, "kind", words::kQuantization);
-  fields.bits = quantization.Count("bits", 1, 16);
-  fields.group_size = quantization.Count("group_size", 1, 1000000);
+  fields.bits = ReadCount(quantization, "bits", words::kBits);
+  fields.group_size = ReadCount(quantization, "group_size", words::kGroupSize);
   fields.double_quant = quantization.Flag("double_quant");
   fields.prepare_kbit = ReadWord(quantization, "prepare_kbit", words::kPrepareKbit);
   return fields;

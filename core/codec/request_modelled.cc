@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
@@ -36,16 +38,23 @@ class Refuser {
   Issues& issues_;
 };
 
+/// The widths that the libraries pack, smallest first.
+std::vector<std::int64_t> PackedBits(Word kind) {
+  if (kind == "nf4" || kind == "fp4" || kind == "awq") return {4};
+  if (kind == "gptq") return {2, 3, 4, 8};
+  if (kind == "hqq") return {2, 4, 8};
+  return {8};
+}
+
 void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
   if (!fields.kind) return;
-  refuser.Only("quantization.kind", *fields.kind, words::modelled::kQuantization);
-  const bool four_bit = *fields.kind == "nf4" || *fields.kind == "fp4";
-  const std::int64_t bits = four_bit ? 4 : 8;
-  if (fields.bits && *fields.bits != bits && (four_bit || *fields.kind == "int8")) {
+  const std::vector<std::int64_t> packed = PackedBits(*fields.kind);
+  if (fields.bits && std::find(packed.begin(), packed.end(), *fields.bits) == packed.end()) {
     refuser.Refuse("quantization.bits", std::to_string(*fields.bits));
   }
   // bitsandbytes' block: a constant of its kernels on NVIDIA cards.
-  if (four_bit && fields.group_size.value_or(64) != 64) {
+  const bool bitsandbytes = *fields.kind == "nf4" || *fields.kind == "fp4";
+  if (bitsandbytes && fields.group_size.value_or(64) != 64) {
     refuser.Refuse("quantization.group_size", std::to_string(*fields.group_size));
   }
 }

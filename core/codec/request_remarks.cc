@@ -1,5 +1,6 @@
 #include <string>
 
+#include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
@@ -71,6 +72,19 @@ void NoEffect(RequestReading& reading, const char* field, std::string_view value
            {{"value", value}}, Severity::kNote);
 }
 
+void NoteQuantization(RequestReading& reading, const QuantizationFields& fields) {
+  if (!fields.kind) return;
+  const bool four_bit = *fields.kind == "nf4" || *fields.kind == "fp4";
+  const QuantizationKind kind = ReadQuantizationKind(*fields.kind);
+  if (fields.double_quant.value_or(false) && !four_bit) {
+    NoEffect(reading, "quantization.double_quant", "true", "only nf4 and fp4 quantize their scales again");
+  }
+  if (fields.group_size && !four_bit && !HasGroups(kind)) {
+    const char* why = kind == QuantizationKind::kInt8 ? "int8 has one scale a row" : "fp8 has one scale a block";
+    NoEffect(reading, "quantization.group_size", std::to_string(*fields.group_size), why);
+  }
+}
+
 /// Asked of what was written, as the completed request repeats it.
 void NoteWithoutEffect(RequestReading& reading) {
   const RequestFields& request = reading.completed;
@@ -81,14 +95,7 @@ void NoteWithoutEffect(RequestReading& reading) {
       NoEffect(reading, "fused_kernels", "lora", "the fused kernel knows no dropout");
     }
   }
-  const QuantizationFields& quantization = request.quantization;
-  if (quantization.kind != Word("int8")) return;
-  if (quantization.double_quant.value_or(false)) {
-    NoEffect(reading, "quantization.double_quant", "true", "int8 has one scale a row");
-  }
-  if (quantization.group_size) {
-    NoEffect(reading, "quantization.group_size", std::to_string(*quantization.group_size), "int8 has one scale a row");
-  }
+  NoteQuantization(reading, request.quantization);
 }
 
 /// Fields of the contract whose part of the report does not exist yet.
@@ -105,15 +112,11 @@ void NoteUnused(RequestReading& reading) {
   note("pricing", request.pricing != nullptr);
 }
 
-Word KindName(const Quantization& quantization) {
-  if (quantization.kind == QuantizationKind::kInt8) return "int8";
-  return quantization.kind == QuantizationKind::kNf4 ? "nf4" : "fp4";
-}
-
 /// The checkpoint is stored in another method than the request names.
 void CompareQuantization(RequestReading& reading, const HfConfig& config) {
   if (reading.tree.Find("quantization") == nullptr) return;
-  const std::string_view stored = config.quantization ? KindName(*config.quantization) : config.other_quantization;
+  const std::string_view stored =
+      config.quantization ? QuantizationWord(config.quantization->kind) : config.other_quantization;
   const Word asked = reading.completed.quantization.kind.value_or("none");
   if (stored.empty() || stored == asked) return;
   AddIssue(

@@ -83,7 +83,6 @@ namespace modelled {
 
 inline constexpr std::array<std::string_view, 2> kTask = {"sft", "pretrain"};
 inline constexpr std::array<std::string_view, 2> kMethod = {"full", "lora"};
-inline constexpr std::array<std::string_view, 3> kQuantization = {"nf4", "fp4", "int8"};
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
 /// adamw_8bit is adamw_bnb_8bit by another name.
 inline constexpr std::array<std::string_view, 6> kOptimizer = {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit",
@@ -103,6 +102,9 @@ struct Interval {
   std::int64_t high;
 };
 
+/// Bits of a packed weight, and weights that share a scale; the most stands for a whole column.
+inline constexpr Interval kBits = {1, 16};
+inline constexpr Interval kGroupSize = {1, 1000000};
 inline constexpr Interval kRank = {1, 65536};
 inline constexpr Interval kPerDevice = {1, 65536};
 inline constexpr Interval kAccumulation = {1, 1000000};

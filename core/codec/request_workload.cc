@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/codec/hf_family.h"
+#include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
@@ -57,13 +58,13 @@ Packing ReadPacking(Word word) {
 Quantization ReadQuantization(const QuantizationFields& fields) {
   Quantization quantization;
   if (!fields.kind) return quantization;
-  quantization.kind = *fields.kind == "nf4"   ? QuantizationKind::kNf4
-                      : *fields.kind == "fp4" ? QuantizationKind::kFp4
-                                              : QuantizationKind::kInt8;
+  quantization.kind = ReadQuantizationKind(*fields.kind);
   quantization.double_quant = fields.double_quant.value_or(false);
   quantization.prepare = *fields.prepare_kbit == "peft"  ? PrepareKbit::kPeft
                          : *fields.prepare_kbit == "trl" ? PrepareKbit::kTrl
                                                          : PrepareKbit::kNone;
+  quantization.bits = fields.bits.value_or(quantization.bits);
+  quantization.group_size = fields.group_size.value_or(quantization.group_size);
   return quantization;
 }
 

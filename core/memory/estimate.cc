@@ -13,9 +13,15 @@ Axes AxesOf(const Step& step, const Batch& batch) {
   return Axes::Of(static_cast<double>(batch.per_device), static_cast<double>(batch.sequence_length), step.chunk);
 }
 
+/// bitsandbytes and HQQ pack on the card while a model is read; the other kinds are stored packed.
+bool PacksWhileLoading(QuantizationKind kind) {
+  return kind == QuantizationKind::kNf4 || kind == QuantizationKind::kFp4 || kind == QuantizationKind::kInt8 ||
+         kind == QuantizationKind::kHqq;
+}
+
 /// While a quantized model is read, the matrix at hand is on the card in the weights' dtype before it is packed.
 double LoadTransient(const Step& step, const Workload& workload, const Axes& axes) {
-  if (workload.quantization.kind == QuantizationKind::kNone) return 0;
+  if (!PacksWhileLoading(workload.quantization.kind)) return 0;
   double largest = 0;
   for (const Resident& weight : step.weights) {
     Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];

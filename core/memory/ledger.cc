@@ -79,8 +79,6 @@ std::string ShapeInWords(Size size) {
       return "tokens x " + width;
     case Axis::kKeptLength:
       return "completion length x " + width;
-    case Axis::kSequences:
-      return "batch x " + width;
     case Axis::kKept:
     case Axis::kKeptIfBatched:
       return "completion tokens x " + width;
@@ -88,6 +86,8 @@ std::string ShapeInWords(Size size) {
       return "batch x " + width + " x length x length";
     case Axis::kChunk:
       return "chunk x " + width;
+    case Axis::kSequences:
+      return "batch x " + width;
     case Axis::kIfBatched:
     case Axis::kCount:
       break;

@@ -4,10 +4,26 @@
 
 namespace tunefit {
 
-/// Element types of tensors. nf4 and fp4 are packed, two elements to a byte; their scales are tensors of their own.
-enum class Dtype : std::uint8_t { kFp32, kBf16, kFp16, kFp8, kInt64, kInt32, kInt8, kUint8, kBool, kNf4, kFp4 };
+/// Element types of tensors. Those of less than a byte are packed, several elements to a byte or word; their scales are
+/// tensors of their own.
+enum class Dtype : std::uint8_t {
+  kFp32,
+  kBf16,
+  kFp16,
+  kFp8,
+  kInt64,
+  kInt32,
+  kInt8,
+  kUint8,
+  kBool,
+  kNf4,
+  kFp4,
+  kInt4,
+  kInt3,
+  kInt2
+};
 
-/// Bytes of one element; half a byte for the packed four-bit types.
+/// Bytes of one element; a fraction for the packed types.
 constexpr double BytesPerElement(Dtype dtype) {
   switch (dtype) {
     case Dtype::kInt64:
@@ -25,7 +41,12 @@ constexpr double BytesPerElement(Dtype dtype) {
       return 1;
     case Dtype::kNf4:
     case Dtype::kFp4:
+    case Dtype::kInt4:
       return 0.5;
+    case Dtype::kInt3:
+      return 0.375;
+    case Dtype::kInt2:
+      return 0.25;
   }
   return 0;
 }
@@ -59,6 +80,12 @@ constexpr const char* DtypeName(Dtype dtype) {
       return "nf4";
     case Dtype::kFp4:
       return "fp4";
+    case Dtype::kInt4:
+      return "int4";
+    case Dtype::kInt3:
+      return "int3";
+    case Dtype::kInt2:
+      return "int2";
   }
   return "";
 }

@@ -5,57 +5,11 @@
 #include <vector>
 
 #include "core/model/architecture.h"
-#include "core/model/dtype.h"
 #include "core/model/issue.h"
+#include "core/model/recipe.h"
 #include "core/model/task.h"
 
 namespace tunefit {
-
-enum class MethodKind : std::uint8_t {
-  kFull,
-  kLora,
-  kFrozen,  ///< nothing trains: a reference or reward model beside the trained one; no request says it
-};
-
-struct Method {
-  MethodKind kind = MethodKind::kFull;
-  std::int64_t rank = 16;
-  bool all_linear = true;                   ///< every matrix of the layers, not the output head
-  std::vector<std::string> target_modules;  ///< module names, when not all_linear
-  bool saves_embedding = false;             ///< modules_to_save holds the embedding: a copy trains, in adapter_dtype
-  bool saves_head = false;                  ///< the same for the output head
-  double dropout = 0;
-  Dtype adapter_dtype = Dtype::kFp32;
-};
-
-enum class QuantizationKind : std::uint8_t { kNone, kNf4, kFp4, kInt8 };
-
-/// What is upcast after a quantized model is loaded.
-enum class PrepareKbit : std::uint8_t {
-  kNone,  ///< as loaded
-  kPeft,  ///< every unquantized float becomes fp32
-  kTrl,   ///< norms fp32, embeddings and head in the compute dtype
-};
-
-struct Quantization {
-  QuantizationKind kind = QuantizationKind::kNone;
-  bool double_quant = true;
-  PrepareKbit prepare = PrepareKbit::kPeft;
-};
-
-struct Precision {
-  Dtype weights = Dtype::kBf16;
-  Dtype compute = Dtype::kBf16;
-  bool autocast = true;  ///< the forward pass runs under torch.autocast(compute)
-};
-
-enum class Optimizer : std::uint8_t {
-  kAdamwForeach,  ///< adamw_torch: one transient copy of the trained parameters
-  kAdamwFused,    ///< adamw_torch_fused: no transient
-  kAdamw8bit,     ///< adamw_bnb_8bit: blockwise 8-bit states
-  kPagedAdamw32bit,
-  kPagedAdamw8bit,
-};
 
 enum class Checkpointing : std::uint8_t {
   kNone,
@@ -120,10 +74,12 @@ enum class Recompute : std::uint8_t {
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
   LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
-  bool loss_shifts_logits = false;  ///< the loss copies the logits without their last row instead of shifting labels
-  bool outputs_upcast = true;       ///< accelerate returns fp32 outputs from an autocast forward
-  bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
-  bool sdpa_repeats_heads = false;  ///< also without a mask key/value heads are repeated before the kernel
+  bool loss_shifts_logits = false;    ///< the loss copies the logits without their last row instead of shifting labels
+  bool outputs_upcast = true;         ///< accelerate returns fp32 outputs from an autocast forward
+  bool lora_casts_input = true;       ///< the adapter's input is cast to the adapter's dtype
+  bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
+  bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
+  bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
   SelectiveCheckpoint selective_checkpoint = SelectiveCheckpoint::kAllButAttention;
   Recompute recompute = Recompute::kStopsEarly;
   /// Layer inputs that are on the card at once while offloaded checkpoints travel: buffers, and layers that stay.

@@ -106,8 +106,13 @@ Tracer::Results Tracer::DequantizedGradients(const Node& node) {
   for (std::size_t i = 1; i < node.inputs; ++i) {  // a fused adapter's own matrices
     if (node.Wants(i)) results[i] = Allocate(node.in_elements[i], node.in_dtypes[i], "gradient");
   }
-  const StorageId matrix = Allocate(node.extra, node.out_dtype, "dequantized weight");
+  const StorageId matrix = DequantizedMatrix(node.extra, node.out_dtype, node.copies);
+  StorageId repeated = kNoStorage;
+  if (node.repeats_batch) {
+    repeated = Allocate({node.extra.coefficient, Axis::kSequences}, node.out_dtype, "repeated weight");
+  }
   if (node.Wants(0)) results[0] = GradientLike(node, 0);
+  if (repeated != kNoStorage) Release(repeated);
   Release(matrix);
   return results;
 }

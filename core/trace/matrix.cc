@@ -51,20 +51,39 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   return product;
 }
 
-Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, double out_features) {
+StorageId Tracer::DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies) {
+  const Scope outer = scope;
+  scope.term = Term::kWorkspace;
+  const StorageId unpacked = copies > 1 ? Allocate(elements * (copies - 1), dtype, "unpacked weight") : kNoStorage;
+  const StorageId matrix = Allocate(elements, dtype, "dequantized weight");
+  if (unpacked != kNoStorage) Release(unpacked);
+  scope = outer;
+  return matrix;
+}
+
+Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, double out_features,
+                                const Dequantization& how) {
   Node& node = Begin(OpKind::kDequantizedLinear);
   AddInput(node, x);
   node.extra = {in_features * out_features, Axis::kOnce};
+  node.copies = how.copies;
+  node.repeats_batch = how.repeats_batch;
   const Tensor tensor = At(x);
-  // The packed matrix is kept for backward: it is resident and costs nothing, but counts as kept for recomputation.
-  if (NeedsBackward(node) && mode_ != Mode::kRecord) ++kept_;
-  const Scope outer = scope;
-  scope.term = Term::kWorkspace;
-  const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
-  scope = outer;
+  if (NeedsBackward(node)) {
+    // The packed matrix is kept for backward: it is resident and costs nothing, but counts as kept for recomputation.
+    if (mode_ != Mode::kRecord) ++kept_;
+    if (how.keeps_input) Keep(node, tensor.storage);
+  }
   const Size elements = tensor.elements * (out_features / in_features);
-  const StorageId out = AllocateProduct(elements, tensor.dtype, "mm");
-  Release(matrix);
+  StorageId out = kNoStorage;
+  if (how.in_forward) {
+    const StorageId matrix = DequantizedMatrix(node.extra, tensor.dtype, how.copies);
+    out = AllocateProduct(elements, tensor.dtype, "mm");
+    Release(matrix);
+  } else {
+    Value quantized = Empty(tensor.elements, Dtype::kFp8, "fp8 input");
+    out = AllocateProduct(elements, tensor.dtype, "mm");
+  }
   Value product = AddOutput(node, out, elements, tensor.dtype);
   x.Drop();
   if (bias) product = Add(std::move(product), Cast(bias, tensor.dtype));

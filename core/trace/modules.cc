@@ -1,7 +1,6 @@
 #include "core/trace/modules.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -9,13 +8,6 @@ namespace tunefit {
 namespace {
 
 constexpr Size Elements(std::int64_t count) { return {static_cast<double>(count), Axis::kOnce}; }
-
-/// Elements that share one scale in bitsandbytes' 4-bit formats, and scales that share a second one.
-/// Source: bitsandbytes functional.py, quantize_4bit: blocksize 64, nested blocksize 256.
-constexpr std::int64_t kQuantBlock = 64;
-constexpr std::int64_t kNestedBlock = 256;
-
-std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -28,7 +20,7 @@ bool ModuleFactory::Adapted(const char* name) const {
 }
 
 Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
-  if (!Quantized()) return workload_.precision.weights;
+  if (!PreparesFloats(workload_.quantization.kind)) return workload_.precision.weights;
   switch (workload_.quantization.prepare) {
     case PrepareKbit::kPeft:
       return Dtype::kFp32;
@@ -40,38 +32,13 @@ Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
   return workload_.precision.weights;
 }
 
-void ModuleFactory::AddQuantizedWeight(const LinearShape& shape, Place place) {
-  const Quantization& quantization = workload_.quantization;
-  const std::int64_t count = shape.in_features * shape.out_features;
-  const auto add = [&](std::int64_t elements, Dtype dtype, Term term, const char* role) {
-    tracer_.Weight(Elements(elements), dtype, term, role, false, place.count);
-  };
-  if (quantization.kind == QuantizationKind::kInt8) {
-    // LLM.int8: a byte a weight and one fp32 scale a row (bitsandbytes Int8Params: CB, SCB).
-    add(count, Dtype::kInt8, Term::kWeights, "weight");
-    add(shape.out_features, Dtype::kFp32, Term::kQuantization, "row scales");
-    return;
-  }
-  const Dtype packed = quantization.kind == QuantizationKind::kNf4 ? Dtype::kNf4 : Dtype::kFp4;
-  add(count + count % 2, packed, Term::kWeights, "weight");
-  const std::int64_t blocks = CeilDivide(count, kQuantBlock);
-  if (quantization.double_quant) {
-    add(blocks, Dtype::kUint8, Term::kQuantization, "absmax");
-    add(CeilDivide(blocks, kNestedBlock), Dtype::kFp32, Term::kQuantization, "nested absmax");
-    add(256, Dtype::kFp32, Term::kQuantization, "nested code");
-  } else {
-    add(blocks, Dtype::kFp32, Term::kQuantization, "absmax");
-  }
-  add(16, Dtype::kFp32, Term::kQuantization, "code");
-}
-
 Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   const Method& method = workload_.method;
   Adapter adapter;
   adapter.rank = static_cast<double>(method.rank);
   adapter.dropout = method.dropout;
   adapter.dtype = method.adapter_dtype;
-  adapter.casts_input = workload_.habits.lora_casts_input;
+  adapter.casts_input = AdapterCastsInput(workload_);
   adapter.fused = workload_.fused.lora && method.dropout == 0;  // the fused kernels know no dropout
   adapter.down = tracer_.Weight(Elements(method.rank * shape.in_features), method.adapter_dtype, Term::kAdapters,
                                 "lora_A.weight", true, place.count);
@@ -86,9 +53,9 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   module.shape = shape;
   module.path = path;
   module.compute = workload_.precision.compute;
-  module.quantized = workload_.quantization.kind;
+  module.quantized = ProductOf(workload_);
   if (Quantized()) {
-    AddQuantizedWeight(shape, place);
+    AddQuantizedWeight(tracer_, workload_, shape, place.count);
   } else {
     module.weight = tracer_.Weight(Elements(shape.in_features * shape.out_features), workload_.precision.weights,
                                    Term::kWeights, "weight", Trained(), place.count);
@@ -184,11 +151,8 @@ namespace {
 Value ForwardBase(Tracer& tracer, const LinearModule& module, const Value& x) {
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);
-  if (module.quantized == QuantizationKind::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);
-  if (module.quantized == QuantizationKind::kInt8) return tracer.Int8Linear(x, module.bias, in, out);
-  const Dtype input = tracer.DtypeOf(x);
-  Value product = tracer.DequantizedLinear(tracer.Cast(x, module.compute), module.bias, in, out);
-  return tracer.Cast(std::move(product), input);
+  if (module.quantized == QuantizedProduct::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);
+  return QuantizedForward(tracer, module.quantized, module.compute, x, module.bias, module.shape);
 }
 
 Value RmsNorm(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
@@ -219,7 +183,7 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);
   if (adapter.fused) {
-    const bool dequantizes = module.quantized != QuantizationKind::kNone;
+    const bool dequantizes = module.quantized != QuantizedProduct::kNone;
     Value product = tracer.FusedLoraLinear(x, adapter.down, adapter.up, dequantizes, in, out);
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/model/workload.h"
+#include "core/trace/quantized.h"
 #include "core/trace/tracer.h"
 
 namespace tunefit {
@@ -30,7 +31,7 @@ struct LinearModule {
   LinearShape shape;
   const char* path = "";
   Value weight, bias;  ///< no weight where the matrix is quantized
-  QuantizationKind quantized = QuantizationKind::kNone;
+  QuantizedProduct quantized = QuantizedProduct::kNone;
   Dtype compute = Dtype::kBf16;
   std::optional<Adapter> adapter;
 };
@@ -73,7 +74,6 @@ class ModuleFactory {
   bool Trained() const { return workload_.method.kind == MethodKind::kFull; }
   bool Adapted(const char* name) const;
   bool Quantized() const { return workload_.quantization.kind != QuantizationKind::kNone; }
-  void AddQuantizedWeight(const LinearShape& shape, Place place);
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
 

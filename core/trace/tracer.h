@@ -49,6 +49,14 @@ class Value {
   std::int32_t index_ = -1;
 };
 
+/// How a library dequantizes a frozen matrix for a product.
+struct Dequantization {
+  bool keeps_input = false;    ///< its autograd function saves the input, though no gradient needs it
+  bool in_forward = true;      ///< false where the forward product reads the packed matrix
+  std::uint8_t copies = 1;     ///< matrices of the compute dtype alive at once while it unpacks
+  bool repeats_batch = false;  ///< backward copies the matrix once more for every sequence
+};
+
 /// The operations that autograd knows; each has a rule for what it keeps and what its backward allocates.
 enum class OpKind : std::uint8_t {
   kLeaf,     ///< a trained weight, or a tensor that was told to require a gradient
@@ -141,7 +149,8 @@ class Tracer {
   Value GroupedMatmul(Value x, const Value& weight, const Value& offsets, Size out);
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
   /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
-  Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features);
+  Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features,
+                          const Dequantization& how = {});
   /// LLM.int8: quantizes the input, multiplies in int8, keeps the input; backward dequantizes the matrix to fp16.
   Value Int8Linear(Value x, const Value& bias, double in_features, double out_features);
   /// Unsloth's fused LoRA: the matrix (dequantized where `dequantizes`) and the adapter's update in one output; keeps
@@ -228,6 +237,8 @@ class Tracer {
     Size out_elements;
     Dtype out_dtype = Dtype::kFp32;
     Size extra;                       ///< kDequantizedLinear: elements of the whole matrix
+    std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
+    bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
     Scope scope;
 
@@ -284,6 +295,8 @@ class Tracer {
   Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
   Value LowPrecision(Value x);
   Value LowPrecisionWeight(const Value& weight);
+  /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
+  StorageId DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies);
   Value Fp32(Value x);
 
   void Deposit(Edge edge, StorageId gradient);

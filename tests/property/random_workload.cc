@@ -91,7 +91,11 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
   workload.method.saves_embedding = Chance(random, 15);
   workload.method.saves_head = Chance(random, 15);
   if (Chance(random, 50)) {
-    workload.quantization.kind = Any(random, {QuantizationKind::kNf4, QuantizationKind::kFp4, QuantizationKind::kInt8});
+    workload.quantization.kind =
+        Any(random, {QuantizationKind::kNf4, QuantizationKind::kFp4, QuantizationKind::kInt8, QuantizationKind::kGptq,
+                     QuantizationKind::kAwq, QuantizationKind::kHqq, QuantizationKind::kFp8});
+    workload.quantization.group_size = Any<std::int64_t>(random, {32, 128, 1'000'000});
+    workload.habits.gptq_unpacks_in_torch = Chance(random, 50);
     workload.quantization.double_quant = Chance(random, 50);
     workload.quantization.prepare = Any(random, {PrepareKbit::kNone, PrepareKbit::kPeft, PrepareKbit::kTrl});
   }

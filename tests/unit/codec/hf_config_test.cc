@@ -201,7 +201,26 @@ TEST_F(Config, QuantizationIsRead) {
   EXPECT_EQ(plain.quantization->kind, QuantizationKind::kFp4);  // bitsandbytes' default
   const auto int8 = Small("llama", R"(,"quantization_config":{"load_in_8bit":true})");
   EXPECT_EQ(int8.quantization->kind, QuantizationKind::kInt8);
-  EXPECT_EQ(Small("llama", R"(,"quantization_config":{"quant_method":"awq"})").other_quantization, "awq");
+  EXPECT_EQ(Small("llama", R"(,"quantization_config":{"quant_method":"quanto"})").other_quantization, "quanto");
+}
+
+TEST_F(Config, GroupsOfAPackedCheckpointAreRead) {
+  const auto read = [this](const std::string& stored) {
+    return Small("llama", ",\"quantization_config\":" + stored).quantization.value();
+  };
+  const Quantization gptq = read(R"({"quant_method":"gptq","bits":8,"group_size":32})");
+  EXPECT_EQ(gptq.kind, QuantizationKind::kGptq);
+  EXPECT_EQ(gptq.bits, 8);
+  EXPECT_EQ(gptq.group_size, 32);
+  EXPECT_GE(read(R"({"quant_method":"awq","bits":4,"group_size":-1})").group_size, 1'000'000);  // a whole column
+  EXPECT_EQ(read(R"({"quant_method":"awq"})").group_size, 128);
+  const Quantization hqq =
+      read(R"({"quant_method":"hqq","quant_config":{"weight_quant_params":{"nbits":2,"group_size":16}}})");
+  EXPECT_EQ(hqq.kind, QuantizationKind::kHqq);
+  EXPECT_EQ(hqq.bits, 2);
+  EXPECT_EQ(hqq.group_size, 16);
+  EXPECT_EQ(read(R"({"quant_method":"hqq"})").group_size, 64);
+  EXPECT_EQ(read(R"({"quant_method":"fp8","weight_block_size":[128,128]})").kind, QuantizationKind::kFp8);
 }
 
 TEST_F(Config, SaysWhatTheClassDecided) {

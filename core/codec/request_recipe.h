@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/model/recipe.h"
+
+// The words of the contract for what core/model/recipe.h names, both ways.
+
+namespace tunefit {
+
+/// "gptq"; empty for none.
+std::string_view QuantizationWord(QuantizationKind kind);
+
+/// The kind of a word among words::kQuantization.
+QuantizationKind ReadQuantizationKind(std::string_view word);
+
+/// The groups of a packed format matter, and the request may state them: GPTQ, AWQ, HQQ.
+bool HasGroups(QuantizationKind kind);
+
+/// Weights that share a scale where nobody says it: what the formats' own configs take.
+std::int64_t UsualGroupSize(QuantizationKind kind);
+
+}  // namespace tunefit

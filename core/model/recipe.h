@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/dtype.h"
+
+// What a run trains, in which numbers, and with which optimizer.
+
+namespace tunefit {
+
+enum class MethodKind : std::uint8_t {
+  kFull,
+  kLora,
+  kFrozen,  ///< nothing trains: a reference or reward model beside the trained one; no request says it
+};
+
+struct Method {
+  MethodKind kind = MethodKind::kFull;
+  std::int64_t rank = 16;
+  bool all_linear = true;                   ///< every matrix of the layers, not the output head
+  std::vector<std::string> target_modules;  ///< module names, when not all_linear
+  bool saves_embedding = false;             ///< modules_to_save holds the embedding: a copy trains, in adapter_dtype
+  bool saves_head = false;                  ///< the same for the output head
+  double dropout = 0;
+  Dtype adapter_dtype = Dtype::kFp32;
+};
+
+/// In what the matrices of a frozen base are stored.
+enum class QuantizationKind : std::uint8_t {
+  kNone,
+  kNf4,   ///< bitsandbytes, four bits a weight
+  kFp4,   ///< the same with another code
+  kInt8,  ///< LLM.int8
+  kGptq,  ///< AutoGPTQ, GPTQModel: packed in int32, a zero point and an fp16 scale a group of a column
+  kAwq,   ///< AutoAWQ: the same without an order of columns
+  kHqq,   ///< HQQ: packed in bytes, zero point and scale in the compute dtype
+  kFp8,   ///< a byte a weight, an fp32 scale a block of 128 x 128 (DeepSeek-V3's format)
+};
+
+/// What is upcast after a quantized model is loaded.
+enum class PrepareKbit : std::uint8_t {
+  kNone,  ///< as loaded
+  kPeft,  ///< every unquantized float becomes fp32
+  kTrl,   ///< norms fp32, embeddings and head in the compute dtype
+};
+
+struct Quantization {
+  QuantizationKind kind = QuantizationKind::kNone;
+  bool double_quant = true;
+  PrepareKbit prepare = PrepareKbit::kPeft;
+  std::int64_t bits = 4;          ///< a weight: of GPTQ, AWQ and HQQ; the other kinds say it themselves
+  std::int64_t group_size = 128;  ///< weights of a column that share a scale, of the same three
+};
+
+struct Precision {
+  Dtype weights = Dtype::kBf16;
+  Dtype compute = Dtype::kBf16;
+  bool autocast = true;  ///< the forward pass runs under torch.autocast(compute)
+};
+
+enum class Optimizer : std::uint8_t {
+  kAdamwForeach,  ///< adamw_torch: one transient copy of the trained parameters
+  kAdamwFused,    ///< adamw_torch_fused: no transient
+  kAdamw8bit,     ///< adamw_bnb_8bit: blockwise 8-bit states
+  kPagedAdamw32bit,
+  kPagedAdamw8bit,
+};
+
+}  // namespace tunefit
