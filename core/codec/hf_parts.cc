@@ -10,7 +10,7 @@ Activation ReadActivation(const HfReading& reading) {
   std::string_view name = reading.family.activation_by_default;
   if (!reading.family.activation_key.empty()) name = reading.config.Text(reading.family.activation_key).value_or(name);
   if (name == "silu" || name == "swish") return Activation::kSilu;
-  if (name == "gelu_pytorch_tanh" || name == "gelu") return Activation::kGeluTanh;  // one kernel that keeps its input
+  if (name == "gelu_pytorch_tanh" || name == "gelu") return Activation::kGelu;  // one kernel that keeps its input
   if (name == "gelu_new") return Activation::kGeluNew;
   const std::string value = Shortened(name);
   reading.config.Fault("not_modelled", reading.family.activation_key,
@@ -51,8 +51,8 @@ Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
     attention.query = {reading.family.query, sizes.hidden, query_width + 2 * kv_width, qkv_bias};
   }
   attention.output = {reading.family.output, query_width, sizes.hidden, output_bias};
-  attention.rotary = !reading.family.learned_positions;
-  attention.head_norm = reading.family.head_norm;
+  attention.rotary = reading.family.learned_positions ? Rotary::kNone : Rotary::kHalves;
+  attention.qk_norm = reading.family.head_norm ? QkNorm::kHead : QkNorm::kNone;
   attention.score_softcap = ReadSoftcap(reading, "attn_logit_softcapping");
   attention.dropout = ReadDropout(reading, reading.family.attention_dropout_key);
   return attention;

@@ -32,6 +32,8 @@ void ValidatePart(Issues& issues, const Experts& experts) {
                     .values = {{"value", value}, {"low", "1"}, {"high", high}}});
 }
 
+void ValidatePart(Issues& /*issues*/, const NoPart& /*none*/) {}
+
 void ValidatePart(Issues& issues, const Attention& attention) {
   RequirePositive(issues, "num_attention_heads", attention.heads);
   RequirePositive(issues, "num_key_value_heads", attention.kv_heads);

@@ -19,15 +19,22 @@ struct LayerRun {
 struct Architecture {
   std::string model_type;  ///< Hugging Face's name of the class, e.g. "llama"
   std::int64_t hidden_size = 0;
-  std::int64_t vocab_size = 0;      ///< rows of the embedding as stored
-  std::int64_t context_tokens = 0;  ///< max_position_embeddings; 0 when the config does not say
-  std::int64_t position_rows = 0;   ///< rows of a learned position table; 0 with rotary positions
-  bool tied_head = false;           ///< the output head is the embedding
-  bool scales_embedding = false;    ///< embeddings are multiplied by a constant (Gemma, Granite)
-  bool scales_logits = false;       ///< logits are divided by a constant (Granite)
-  bool logits_softcap = false;      ///< tanh soft-capping of the logits (Gemma 2)
-  double embedding_dropout = 0;     ///< GPT-2: dropout after the embeddings
+  std::int64_t vocab_size = 0;       ///< rows of the embedding as stored
+  std::int64_t context_tokens = 0;   ///< max_position_embeddings; 0 when the config does not say
+  std::int64_t position_rows = 0;    ///< rows of a learned position table; 0 with rotary positions
+  std::int64_t position_offset = 0;  ///< rows before the first token's (OPT, RoBERTa: 2)
+  std::int64_t embedding_width =
+      0;                          ///< of the token table where it is not the hidden size (OPT-350m: projected in, out)
+  bool tied_head = false;         ///< the output head is the embedding
+  bool head_bias = false;         ///< the output head has a bias (Phi, GPT-J)
+  bool embedding_norm = false;    ///< a norm of the layers' kind after the embeddings (BLOOM)
+  bool scales_embedding = false;  ///< embeddings are multiplied by a constant (Gemma, Granite)
+  bool scales_logits = false;     ///< logits are divided by a constant (Granite)
+  bool logits_softcap = false;    ///< tanh soft-capping of the logits (Gemma 2)
+  bool eager_only = false;        ///< the class has attention written out only (BLOOM, MPT)
+  double embedding_dropout = 0;   ///< GPT-2: dropout after the embeddings
   NormKind final_norm = NormKind::kRmsNorm;
+  bool has_final_norm = true;  ///< OPT-350m has none
   std::vector<LayerRun> runs;
   /// Prefix of module paths in reports: "model.layers.*" or "transformer.h.*".
   const char* layer_path = "model.layers.*";

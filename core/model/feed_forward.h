@@ -7,10 +7,13 @@
 namespace tunefit {
 
 struct Mlp {
-  bool gated = true;  ///< activation(gate) x up, then down; else down(activation(up))
+  bool gated = true;        ///< activation(gate) x up, then down; else down(activation(up))
+  bool fused_gate = false;  ///< gate and up are one matrix of twice the width, `up`, cut in two afterwards (Phi-3)
   LinearShape gate, up, down;
   Activation activation = Activation::kSilu;
 
+  /// Width between the matrices.
+  std::int64_t width() const { return down.in_features; }
   bool operator==(const Mlp&) const = default;
 };
 
@@ -54,7 +57,7 @@ struct Experts {
 
 template <typename Visit>
 void ForEachMatrix(const Mlp& mlp, Visit visit) {
-  if (mlp.gated) visit(mlp.gate);
+  if (mlp.gated && !mlp.fused_gate) visit(mlp.gate);
   visit(mlp.up);
   visit(mlp.down);
 }

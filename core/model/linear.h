@@ -17,15 +17,26 @@ struct LinearShape {
 };
 
 enum class NormKind : std::uint8_t {
-  kRmsNorm,          ///< Llama's: fp32 inside, cast back, then times the weight
-  kRmsNormUnitGain,  ///< Gemma's: fp32 inside, times (1 + weight) in fp32, then cast back
-  kLayerNorm,        ///< torch.nn.LayerNorm with weight and bias
+  kRmsNorm,            ///< Llama's: fp32 inside, cast back, then times the weight
+  kRmsNormUnitGain,    ///< Gemma's: fp32 inside, times (1 + weight) in fp32, then cast back
+  kRmsNormFp32Gain,    ///< OLMo 2's: fp32 inside, times the weight in fp32, then cast back
+  kLayerNorm,          ///< torch.nn.LayerNorm with weight and bias
+  kLayerNormNoBias,    ///< the same kernel with a weight only (MPT, ModernBERT)
+  kLayerNormBare,      ///< the same kernel in fp32, without parameters (OLMo 1)
+  kLayerNormUnitGain,  ///< the same kernel with 1 + weight, and a bias (Nemotron's LayerNorm1P)
+  kLayerNormWritten,   ///< written out in fp32, a weight only (Cohere)
 };
 
 enum class Activation : std::uint8_t {
   kSilu,
-  kGeluTanh,  ///< one fused operation (gelu_pytorch_tanh)
-  kGeluNew,   ///< written out in elementwise operations (GPT-2's gelu_new)
+  kGelu,         ///< one fused operation that keeps its input: exact or by tanh
+  kGeluNew,      ///< written out in elementwise operations (GPT-2's gelu_new)
+  kGeluFast,     ///< another way of writing it out (GPT-NeoX-20B's gelu_fast)
+  kGeluByHand,   ///< a function that keeps its input and works through temporaries (BLOOM)
+  kQuickGelu,    ///< x * sigmoid(1.702 x)
+  kRelu,         ///< keeps its output
+  kReluSquared,  ///< Nemotron
+  kXielu,        ///< Apertus: two branches on x, two trained scalars
 };
 
 }  // namespace tunefit

@@ -14,21 +14,59 @@ Number Linear(const LinearShape& linear) {
   return static_cast<Number>(linear.in_features) * out + (linear.bias ? out : Number{0});
 }
 
+/// Vectors of its width that a norm trains.
+std::int64_t VectorsOf(NormKind kind) {
+  switch (kind) {
+    case NormKind::kLayerNorm:
+    case NormKind::kLayerNormUnitGain:
+      return 2;
+    case NormKind::kLayerNormBare:
+      return 0;
+    case NormKind::kRmsNorm:
+    case NormKind::kRmsNormUnitGain:
+    case NormKind::kRmsNormFp32Gain:
+    case NormKind::kLayerNormNoBias:
+    case NormKind::kLayerNormWritten:
+      break;
+  }
+  return 1;
+}
+
 template <typename Number>
 Number Norm(NormKind kind, std::int64_t width) {
-  return static_cast<Number>(kind == NormKind::kLayerNorm ? 2 : 1) * static_cast<Number>(width);
+  return static_cast<Number>(VectorsOf(kind)) * static_cast<Number>(width);
+}
+
+template <typename Number>
+Number QkNorms(const Attention& attention) {
+  const Number head = Norm<Number>(attention.qk_norm_kind, attention.head_dim);
+  switch (attention.qk_norm) {
+    case QkNorm::kNone:
+      return 0;
+    case QkNorm::kHead:
+      return 2 * head;
+    case QkNorm::kWhole:
+    case QkNorm::kEveryHead:
+      break;
+  }
+  return static_cast<Number>(attention.heads + attention.kv_heads) * head;
+}
+
+template <typename Number>
+Number Part(const NoPart& /*none*/) {
+  return 0;
 }
 
 template <typename Number>
 Number Part(const Attention& attention) {
-  auto count = static_cast<Number>(attention.head_norm ? 2 : 0) * static_cast<Number>(attention.head_dim);
+  Number count = QkNorms<Number>(attention);
   ForEachMatrix(attention, [&count](const LinearShape& matrix) { count += Linear<Number>(matrix); });
   return count;
 }
 
 template <typename Number>
 Number Part(const Mlp& mlp) {
-  Number count = 0;
+  Number count = mlp.activation == Activation::kXielu ? 2 : 0;
   ForEachMatrix(mlp, [&count](const LinearShape& matrix) { count += Linear<Number>(matrix); });
   return count;
 }
@@ -43,14 +81,22 @@ Number Part(const Experts& experts) {
   return count + Linear<Number>(experts.shared_gate);
 }
 
-std::int64_t NormsOf(Arrangement arrangement) {
-  switch (arrangement) {
-    case Arrangement::kPreNorm:
-      return 2;
+/// Norms of the hidden size in a layer: as many for each part that the layer has, one for both in a parallel one.
+std::int64_t NormsOf(const Block& block) {
+  const std::int64_t parts = (std::holds_alternative<NoPart>(block.mixer) ? 0 : 1) +
+                             (std::holds_alternative<NoPart>(block.feed_forward) ? 0 : 1);
+  switch (block.arrangement) {
     case Arrangement::kSandwichNorm:
+      return 2 * parts;
+    case Arrangement::kParallel:
+      return 1;
+    case Arrangement::kPreNorm:
+    case Arrangement::kNormAfter:
+    case Arrangement::kPostNorm:
+    case Arrangement::kParallelTwoNorms:
       break;
   }
-  return 4;
+  return parts;
 }
 
 template <typename Number>
@@ -63,7 +109,7 @@ Counts<Number> Count(const Block& block, std::int64_t hidden_size) {
   Counts<Number> counts;
   counts.attention = std::visit([](const auto& part) { return Part<Number>(part); }, block.mixer);
   counts.mlp = std::visit([](const auto& part) { return Part<Number>(part); }, block.feed_forward);
-  counts.norms = static_cast<Number>(NormsOf(block.arrangement)) * Norm<Number>(block.norm, hidden_size);
+  counts.norms = static_cast<Number>(NormsOf(block)) * Norm<Number>(block.norm, hidden_size);
   return counts;
 }
 
@@ -80,13 +126,18 @@ Counts<Number> Count(const Architecture& architecture) {
     }
   }
   const auto hidden = static_cast<Number>(architecture.hidden_size);
-  const Number table = static_cast<Number>(architecture.vocab_size) * hidden;
-  total.embedding = table + static_cast<Number>(architecture.position_rows) * hidden;
-  total.head = architecture.tied_head ? Number{0} : table;
-  total.norms += Norm<Number>(architecture.final_norm, architecture.hidden_size);
+  const auto width =
+      static_cast<Number>(architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size);
+  const auto rows = static_cast<Number>(architecture.vocab_size);
+  total.embedding = rows * width + static_cast<Number>(architecture.position_rows) * hidden;
+  if (architecture.embedding_width > 0) total.embedding += 2 * width * hidden;  // projected in and out
+  total.head = (architecture.tied_head ? Number{0} : rows * width) + (architecture.head_bias ? rows : Number{0});
+  const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
+  total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});
   return total;
 }
 
+std::int64_t CountUnvisited(const NoPart& /*none*/) { return 0; }
 std::int64_t CountUnvisited(const Mlp& /*mlp*/) { return 0; }
 std::int64_t CountUnvisited(const Experts& experts) {
   return (experts.count - experts.per_token) * Part<std::int64_t>(experts.expert);

@@ -55,8 +55,8 @@ void ValidateRank(Issues& issues, const Workload& workload) {
 }
 
 void ValidatePositions(Issues& issues, const Workload& workload) {
-  const std::int64_t rows = workload.architecture.position_rows;
-  if (rows == 0 || workload.batch.sequence_length <= rows) return;
+  const std::int64_t rows = workload.architecture.position_rows - workload.architecture.position_offset;
+  if (workload.architecture.position_rows == 0 || workload.batch.sequence_length <= rows) return;
   const std::string length = std::to_string(workload.batch.sequence_length);
   const std::string high = std::to_string(rows);
   issues.push_back({.code = "length_over_positions",

@@ -5,19 +5,7 @@
 namespace tunefit {
 namespace {
 
-constexpr Size Tokens(std::int64_t width) { return {static_cast<double>(width), Axis::kTokens}; }
-
-/// How often a key/value head is repeated to meet every query head.
-double CopiesOfHeads(const Attention& attention) {
-  const std::int64_t copies = attention.heads / attention.kv_heads;
-  return static_cast<double>(copies);
-}
-
-struct Heads {
-  Value query, key, value;
-};
-
-/// x cut in halves, the second negated and put first.
+/// x cut in halves, the second negated and put first; or neighbours, swapped and stacked.
 Value RotateHalf(Tracer& tracer, const Value& x) {
   Value first = tracer.Slice(x, 0.5);
   Value second = tracer.Slice(x, 0.5);
@@ -25,11 +13,44 @@ Value RotateHalf(Tracer& tracer, const Value& x) {
   return tracer.Cat(std::move(negated), first);
 }
 
-Value Rotate(Tracer& tracer, const Value& x, const LayerContext& context) {
+Value Turn(Tracer& tracer, const Value& x, const LayerContext& context) {
   Value straight = tracer.Mul(x, context.cosine);
   Value turned = RotateHalf(tracer, x);
   turned = tracer.Mul(std::move(turned), context.sine);
   return tracer.Add(std::move(straight), std::move(turned));
+}
+
+/// Rotary positions on one of queries and keys: on all of a head, or on its first part, the rest joined to it again.
+Value Rotate(Tracer& tracer, const Attention& attention, const Value& x, const LayerContext& context) {
+  if (attention.rotary_dim == 0) return Turn(tracer, x, context);
+  const double share = static_cast<double>(attention.rotary_dim) / static_cast<double>(attention.head_dim);
+  Value turning = tracer.Slice(x, share);
+  Value passing = tracer.Slice(x, 1 - share);
+  Value turned = Turn(tracer, turning, context);
+  return tracer.Cat(std::move(turned), std::move(passing));
+}
+
+void RotateHeads(Tracer& tracer, const Attention& attention, const LayerContext& context, Heads& heads) {
+  if (attention.rotary == Rotary::kNone) return;
+  if (context.workload->fused.rope) {
+    heads.query = tracer.View(heads.query);  // rotated in place
+    heads.key = tracer.View(heads.key);
+    return;
+  }
+  if (attention.rotary != Rotary::kPairsFp32) {
+    Value query = Rotate(tracer, attention, heads.query, context);
+    Value key = Rotate(tracer, attention, heads.key, context);
+    heads.query = std::move(query);
+    heads.key = std::move(key);
+    return;
+  }
+  const Dtype dtype = tracer.DtypeOf(heads.query);
+  const Value wide_query = tracer.Cast(heads.query, Dtype::kFp32);
+  const Value wide_key = tracer.Cast(heads.key, Dtype::kFp32);
+  const Value query = Rotate(tracer, attention, wide_query, context);
+  const Value key = Rotate(tracer, attention, wide_key, context);
+  heads.query = tracer.Cast(query, dtype);
+  heads.key = tracer.Cast(key, dtype);
 }
 
 /// A projection seen as heads. Its gradient comes back by heads and is copied into place, unless it arrives by tokens.
@@ -37,128 +58,76 @@ Value AsHeads(Tracer& tracer, const Value& projection, bool gradient_by_tokens) 
   return gradient_by_tokens ? tracer.View(projection) : tracer.Reshape(projection);
 }
 
-Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
+/// One matrix for all three, split or sliced. Slices of a fused projection may be copied for every query head.
+Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden,
+                   bool by_tokens) {
   const Attention& attention = *module.attention;
-  const bool flash = context.workload->attention == AttentionKernel::kFlash;
-  const std::int64_t q = attention.heads * attention.head_dim;
-  const std::int64_t kv = attention.kv_heads * attention.head_dim;
+  const bool flash = context.kernel == AttentionKernel::kFlash;
+  const Size query = context.tokens * static_cast<double>(attention.heads * attention.head_dim);
+  const Size key = context.tokens * static_cast<double>(attention.kv_heads * attention.head_dim);
+  const Value fused = Forward(tracer, module.query, hidden);
   Heads heads;
   if (attention.layout == QkvLayout::kFused) {
-    Value fused = Forward(tracer, module.query, hidden);
-    const std::array<Value, 3> parts = tracer.Split(fused, {Tokens(q), Tokens(kv), Tokens(kv)});
-    heads.query = AsHeads(tracer, parts[0], flash && !attention.rotary);
-    heads.key = AsHeads(tracer, parts[1], flash && !attention.rotary);
-    heads.value = AsHeads(tracer, parts[2], flash);
+    const std::array<Value, 3> parts = tracer.Split(fused, {query, key, key});
+    heads = {AsHeads(tracer, parts[0], by_tokens), AsHeads(tracer, parts[1], by_tokens),
+             AsHeads(tracer, parts[2], flash)};
     return heads;
   }
-  const auto norm = [&](const NormModule& module_norm, Value x, std::int64_t count) {
-    if (!attention.head_norm) return x;
-    return Forward(tracer, module_norm, x, Tokens(count));
+  heads = {tracer.Narrow(fused, query), tracer.Narrow(fused, key), tracer.Narrow(fused, key)};
+  if (attention.repeats_fused_heads) {
+    const auto copies = static_cast<double>(attention.heads / attention.kv_heads);
+    heads.key = tracer.ExpandHeads(std::move(heads.key), copies);
+    heads.value = tracer.ExpandHeads(std::move(heads.value), copies);
+  }
+  return heads;
+}
+
+Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
+  const Attention& attention = *module.attention;
+  const bool flash = context.kernel == AttentionKernel::kFlash;
+  const bool by_tokens = flash && attention.rotary == Rotary::kNone;
+  if (attention.layout != QkvLayout::kSeparate) return ProjectFused(tracer, module, context, hidden, by_tokens);
+  const auto norm = [&](const NormModule& norm_module, Value x, std::int64_t count) {
+    if (attention.qk_norm == QkNorm::kNone) return x;
+    const double rows = attention.qk_norm == QkNorm::kWhole ? 1 : static_cast<double>(count);
+    return Forward(tracer, norm_module, x, context.tokens * rows);
   };
-  heads.query = AsHeads(tracer, norm(module.query_norm, Forward(tracer, module.query, hidden), attention.heads),
-                        flash && !attention.rotary);
-  heads.key = AsHeads(tracer, norm(module.key_norm, Forward(tracer, module.key, hidden), attention.kv_heads),
-                      flash && !attention.rotary);
+  Heads heads;
+  heads.query =
+      AsHeads(tracer, norm(module.query_norm, Forward(tracer, module.query, hidden), attention.heads), by_tokens);
+  heads.key =
+      AsHeads(tracer, norm(module.key_norm, Forward(tracer, module.key, hidden), attention.kv_heads), by_tokens);
   heads.value = AsHeads(tracer, Forward(tracer, module.value, hidden), flash);
   return heads;
 }
 
-MixerResult Eager(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
-  const Attention& attention = *module.attention;
-  const double copies = CopiesOfHeads(attention);
-  const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
-  Value key = tracer.ExpandHeads(heads.key, copies);
-  Value value = tracer.ExpandHeads(heads.value, copies);
-  // bmm wants heads first: transposed operands are copied unless the batch is one. The copies stand in for the
-  // originals in autograd, so only the second set of bytes is transient.
-  const Dtype operand = tracer.autocast().value_or(tracer.DtypeOf(heads.query));
-  Value query_copy = tracer.Empty(IfBatched(tracer.SizeOf(heads.query)), operand, "contiguous query");
-  Value key_copy;
-  Value value_copy;
-  if (copies == 1) key_copy = tracer.Empty(IfBatched(tracer.SizeOf(key)), operand, "contiguous key");
-  Value scores = tracer.BatchMatmul(heads.query, key, scores_size);
-  scores = tracer.Scale(std::move(scores));
-  if (attention.score_softcap) {
-    scores = tracer.Scale(std::move(scores));
-    scores = tracer.Tanh(std::move(scores));
-    scores = tracer.Scale(std::move(scores));
-  }
-  if (context.mask) scores = tracer.Add(std::move(scores), context.mask);
-  scores = tracer.Softmax(tracer.Cast(scores, Dtype::kFp32));
-  scores = tracer.Cast(scores, tracer.DtypeOf(heads.query));
-  scores = tracer.Dropout(std::move(scores), attention.dropout);
-  if (copies == 1) value_copy = tracer.Empty(IfBatched(tracer.SizeOf(value)), operand, "contiguous value");
-  Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(heads.query));
-  output = tracer.Copy(std::move(output), "contiguous output");
-  return {std::move(output), std::move(scores)};
-}
-
-/// The mask as scaled_dot_product_attention uses it: boolean becomes additive, in the dtype of the query.
-Value AdditiveMask(Tracer& tracer, const Value& mask, Dtype dtype) {
-  return tracer.Empty(tracer.SizeOf(mask), dtype, "additive mask");
-}
-
-MixerResult Sdpa(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
-  const Attention& attention = *module.attention;
-  const Size rows = Tokens(attention.heads);
-  // Without a mask the kernel takes grouped heads and a causal flag; with one, the library repeats the heads.
-  const bool grouped = !context.mask && !context.workload->habits.sdpa_repeats_heads;
-  if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
-  const double copies = CopiesOfHeads(attention);
-  Value key = tracer.ExpandHeads(heads.key, copies);
-  Value value = tracer.ExpandHeads(heads.value, copies);
-  if (!context.mask) {
-    return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
-  }
-  Value mask = AdditiveMask(tracer, context.mask, tracer.autocast().value_or(tracer.DtypeOf(heads.query)));
-  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
-}
-
-MixerResult CoreAttention(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
-                          const Heads& heads) {
-  switch (context.workload->attention) {
-    case AttentionKernel::kEager:
-      return Eager(tracer, module, context, heads);
-    case AttentionKernel::kSdpa:
-      return Sdpa(tracer, module, context, heads);
-    case AttentionKernel::kFlash:
-      break;
-  }
-  return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), Tokens(module.attention->heads)),
-          Value()};
-}
-
-/// Megatron-LM's selective recomputation: what lies between q, k, v and the output runs again in backward. Its
-/// checkpoint is reentrant (tensor_parallel/random.py, CheckpointFunction).
-MixerResult Attend(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Heads& heads) {
-  const Workload& workload = *context.workload;
-  const bool runs_again = workload.checkpointing == Checkpointing::kSelective &&
-                          workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
-  if (!runs_again) return CoreAttention(tracer, module, context, heads);
-  const auto core = [&tracer, &module, &context](const std::array<Value, 3>& inputs) {
-    tracer.scope = {"self_attn", Term::kAttention, true};
-    return CoreAttention(tracer, module, context, {inputs[0], inputs[1], inputs[2]}).output;
-  };
-  return {tracer.Checkpoint(core, {heads.query, heads.key, heads.value}, {.recompute = Recompute::kReentrant}),
-          Value()};
-}
-
 }  // namespace
+
+AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place) {
+  AttentionModule module;
+  module.attention = &attention;
+  module.query = factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
+  if (attention.layout == QkvLayout::kSeparate) {
+    module.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
+    module.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);
+  }
+  if (attention.qk_norm != QkNorm::kNone) {
+    const bool one = attention.qk_norm == QkNorm::kHead;
+    const std::int64_t query = attention.head_dim * (one ? 1 : attention.heads);
+    const std::int64_t key = attention.head_dim * (one ? 1 : attention.kv_heads);
+    module.query_norm = factory.MakeNorm(attention.qk_norm_kind, "q_norm", query, place);
+    module.key_norm = factory.MakeNorm(attention.qk_norm_kind, "k_norm", key, place);
+  }
+  module.output = factory.MakeLinear(attention.output, attention.output.name, Term::kAttention, place);
+  return module;
+}
 
 MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
   tracer.scope.term = Term::kAttention;
   Heads heads = Project(tracer, module, context, hidden);
   tracer.scope.module = "self_attn";
-  if (module.attention->rotary && context.workload->fused.rope) {
-    heads.query = tracer.View(heads.query);  // rotated in place
-    heads.key = tracer.View(heads.key);
-  } else if (module.attention->rotary) {
-    Value query = Rotate(tracer, heads.query, context);
-    Value key = Rotate(tracer, heads.key, context);
-    heads.query = std::move(query);
-    heads.key = std::move(key);
-  }
-  MixerResult result = Attend(tracer, module, context, heads);
+  RotateHeads(tracer, *module.attention, context, heads);
+  MixerResult result = Attend(tracer, *module.attention, context, heads);
   Value merged = tracer.View(result.output);
   result.output.Drop();
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};

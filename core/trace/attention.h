@@ -11,6 +11,16 @@ struct MixerResult {
   Value probabilities;
 };
 
+/// Queries, keys and values as heads, ready for a kernel.
+struct Heads {
+  Value query, key, value;
+};
+
+AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place);
+
+/// Scores, probabilities and their product with the values, by the workload's kernel.
+MixerResult Attend(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads);
+
 MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden);
 
 }  // namespace tunefit

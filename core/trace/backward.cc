@@ -63,6 +63,10 @@ Tracer::Results Tracer::PassGradientOn(const Node& node) {
   Results results = kNoResults;
   for (std::size_t i = 0; i < node.inputs; ++i) {
     if (!node.Wants(i)) continue;
+    if (node.in_elements[i].coefficient < node.out_elements.coefficient && node.kind == OpKind::kAdd) {
+      results[i] = GradientLike(node, static_cast<int>(i));  // summed over what it was broadcast to
+      continue;
+    }
     Refer(node.gradients[0]);
     results[i] = node.gradients[0];
   }
@@ -99,6 +103,12 @@ Tracer::Results Tracer::PowerGradient(const Node& node) {
   Release(scaled);
   Release(power);
   return {gradient, kNoStorage, kNoStorage};
+}
+
+Tracer::Results Tracer::GradientByHand(const Node& node) {
+  const StorageId work = Allocate(node.extra, node.out_dtype, "temporaries");
+  Release(work);
+  return {GradientLike(node, 0), kNoStorage, kNoStorage};
 }
 
 Tracer::Results Tracer::DequantizedGradients(const Node& node) {
@@ -159,6 +169,8 @@ Tracer::Results Tracer::GradientsOf(const Node& node) {
     case OpKind::kPow:
     case OpKind::kRsqrt:
       return PowerGradient(node);
+    case OpKind::kByHand:
+      return GradientByHand(node);
     case OpKind::kLinear:
     case OpKind::kBatchMatmul:
       return GradientsInOrder(node, {1, 0});

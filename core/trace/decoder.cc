@@ -9,7 +9,13 @@
 namespace tunefit {
 namespace {
 
-constexpr Size kOneRowPerToken{1, Axis::kTokens};
+MlpModule MakePart(ModuleFactory& factory, const Mlp& mlp, Place place) { return MakeMlp(factory, mlp, place); }
+
+ExpertsModule MakePart(ModuleFactory& factory, const Experts& experts, Place place) {
+  return MakeExperts(factory, experts, place);
+}
+
+NoPart MakePart(ModuleFactory& /*factory*/, const NoPart& none, Place /*place*/) { return none; }
 
 /// The residual stream between layers: kept whole where layers are checkpointed.
 Value AddResidual(Tracer& tracer, const LayerModule& layer, const Value& residual, Value output) {
@@ -19,72 +25,123 @@ Value AddResidual(Tracer& tracer, const LayerModule& layer, const Value& residua
   return tracer.Add(residual, std::move(output));
 }
 
-AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place) {
-  AttentionModule module;
-  module.attention = &attention;
-  module.query = factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
-  if (attention.layout == QkvLayout::kSeparate) {
-    module.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
-    module.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);
-  }
-  if (attention.head_norm) {
-    module.query_norm = factory.MakeNorm(NormKind::kRmsNorm, "q_norm", attention.head_dim, place);
-    module.key_norm = factory.MakeNorm(NormKind::kRmsNorm, "k_norm", attention.head_dim, place);
-  }
-  module.output = factory.MakeLinear(attention.output, attention.output.name, Term::kAttention, place);
-  return module;
+Value Normalize(Tracer& tracer, const LayerContext& context, const std::optional<NormModule>& module, const Value& x) {
+  if (!module) return x;
+  tracer.scope.term = Term::kNorms;
+  return Forward(tracer, *module, x, context.tokens);
 }
 
-MlpModule MakePart(ModuleFactory& factory, const Mlp& mlp, Place place) { return MakeMlp(factory, mlp, place); }
+MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
+  if (const auto* attention = std::get_if<AttentionModule>(&layer.mixer)) {
+    return Forward(tracer, *attention, context, normed);
+  }
+  return {};
+}
 
-ExpertsModule MakePart(ModuleFactory& factory, const Experts& experts, Place place) {
-  return MakeExperts(factory, experts, place);
+Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
+  if (const auto* experts = std::get_if<ExpertsModule>(&layer.feed_forward)) {
+    return Forward(tracer, *experts, context, normed);
+  }
+  if (const auto* mlp = std::get_if<MlpModule>(&layer.feed_forward)) return Forward(tracer, *mlp, context, normed);
+  return {};
+}
+
+/// x + mixer(norm(x)) + feed_forward(norm(x)); the norms are one where the arrangement has one.
+Value ForwardParallel(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
+  const Block& block = *layer.block;
+  const Value normed = Normalize(tracer, context, layer.mixer_norms.before, hidden);
+  MixerResult mixed = Mix(tracer, layer, context, normed);
+  Value attended = tracer.Dropout(std::move(mixed.output), block.residual_dropout);
+  const bool two = block.arrangement == Arrangement::kParallelTwoNorms;
+  Value fed;
+  if (two) {
+    const Value own = Normalize(tracer, context, layer.feed_forward_norms.before, hidden);
+    fed = FeedForwardOf(tracer, layer, context, own);
+  } else {
+    fed = FeedForwardOf(tracer, layer, context, normed);
+  }
+  fed = tracer.Dropout(std::move(fed), block.residual_dropout);
+  tracer.scope.module = "residual";
+  tracer.scope.term = Term::kNorms;
+  Value sum = tracer.Add(attended, fed);
+  return AddResidual(tracer, layer, hidden, sum);
+}
+
+/// One part after the other, each with the norms that the arrangement gives it.
+Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
+  const double dropout = layer.block->residual_dropout;
+  Value states = hidden;
+  MixerResult mixed;  // what the mixer returns beside its output lives to the end of the layer
+  if (!std::holds_alternative<NoPart>(layer.mixer)) {
+    states = Normalize(tracer, context, layer.mixer_norms.before, hidden);
+    mixed = Mix(tracer, layer, context, states);
+    states = tracer.Dropout(std::move(mixed.output), dropout);
+    states = Normalize(tracer, context, layer.mixer_norms.after, states);
+    states = AddResidual(tracer, layer, hidden, states);
+    states = Normalize(tracer, context, layer.mixer_norms.after_addition, states);
+  }
+  if (std::holds_alternative<NoPart>(layer.feed_forward)) return states;
+  const Value residual = states;
+  states = Normalize(tracer, context, layer.feed_forward_norms.before, states);
+  states = FeedForwardOf(tracer, layer, context, states);
+  states = tracer.Dropout(std::move(states), dropout);
+  states = Normalize(tracer, context, layer.feed_forward_norms.after, states);
+  states = AddResidual(tracer, layer, residual, states);
+  return Normalize(tracer, context, layer.feed_forward_norms.after_addition, states);
+}
+
+/// Norms in the order of Hugging Face's modules, so that reports name them as the library does.
+void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_size, Place place) {
+  const Block& block = *layer.block;
+  const auto norm = [&](const char* path) { return factory.MakeNorm(block.norm, path, hidden_size, place); };
+  const bool mixes = !std::holds_alternative<NoPart>(block.mixer);
+  const bool feeds = !std::holds_alternative<NoPart>(block.feed_forward);
+  switch (block.arrangement) {
+    case Arrangement::kSandwichNorm:
+      if (mixes) layer.mixer_norms = {norm("input_layernorm"), norm("post_attention_layernorm"), std::nullopt};
+      if (feeds) {
+        layer.feed_forward_norms = {norm("pre_feedforward_layernorm"), norm("post_feedforward_layernorm"),
+                                    std::nullopt};
+      }
+      break;
+    case Arrangement::kNormAfter:
+      if (mixes) layer.mixer_norms.after = norm("post_attention_layernorm");
+      if (feeds) layer.feed_forward_norms.after = norm("post_feedforward_layernorm");
+      break;
+    case Arrangement::kPostNorm:
+      if (mixes) layer.mixer_norms.after_addition = norm("attention.output.LayerNorm");
+      if (feeds) layer.feed_forward_norms.after_addition = norm("output.LayerNorm");
+      break;
+    case Arrangement::kParallel:
+      layer.mixer_norms.before = norm("input_layernorm");
+      break;
+    case Arrangement::kPreNorm:
+    case Arrangement::kParallelTwoNorms:
+      if (mixes) layer.mixer_norms.before = norm("input_layernorm");
+      if (feeds) layer.feed_forward_norms.before = norm("post_attention_layernorm");
+      break;
+  }
 }
 
 }  // namespace
 
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place) {
-  const auto norm = [&](const char* path) { return factory.MakeNorm(block.norm, path, hidden_size, place); };
   LayerModule layer;
   layer.block = &block;
-  layer.before_mixer = norm("input_layernorm");
+  MakeNorms(factory, layer, hidden_size, place);
   layer.mixer =
       std::visit([&](const auto& part) -> MixerModule { return MakePart(factory, part, place); }, block.mixer);
-  if (block.arrangement == Arrangement::kSandwichNorm) {
-    layer.after_mixer = norm("post_attention_layernorm");
-    layer.before_feed_forward = norm("pre_feedforward_layernorm");
-    layer.after_feed_forward = norm("post_feedforward_layernorm");
-  } else {
-    layer.before_feed_forward = norm("post_attention_layernorm");
-  }
   layer.feed_forward = std::visit([&](const auto& part) -> FeedForwardModule { return MakePart(factory, part, place); },
                                   block.feed_forward);
   return layer;
 }
 
 Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
-  const Block& block = *layer.block;
-  const bool sandwich = block.arrangement == Arrangement::kSandwichNorm;
-  const auto norm = [&tracer](const NormModule& module, const Value& x) {
-    tracer.scope.term = Term::kNorms;
-    return Forward(tracer, module, x, kOneRowPerToken);
-  };
+  const Arrangement arrangement = layer.block->arrangement;
   tracer.scope.in_layer = true;
-  Value states = norm(layer.before_mixer, hidden);
-  // What the mixer returns beside its output (eager attention's probabilities) lives to the end of the layer.
-  MixerResult mixed =
-      std::visit([&](const auto& module) { return Forward(tracer, module, context, states); }, layer.mixer);
-  states = std::move(mixed.output);
-  states = tracer.Dropout(std::move(states), block.residual_dropout);
-  if (sandwich) states = norm(layer.after_mixer, states);
-  states = AddResidual(tracer, layer, hidden, states);
-
-  const Value residual = states;
-  states = norm(layer.before_feed_forward, states);
-  states = std::visit([&](const auto& module) { return Forward(tracer, module, context, states); }, layer.feed_forward);
-  states = tracer.Dropout(std::move(states), block.residual_dropout);
-  if (sandwich) states = norm(layer.after_feed_forward, states);
-  states = AddResidual(tracer, layer, residual, states);
+  const bool parallel = arrangement == Arrangement::kParallel || arrangement == Arrangement::kParallelTwoNorms;
+  Value states =
+      parallel ? ForwardParallel(tracer, layer, context, hidden) : ForwardSequential(tracer, layer, context, hidden);
   tracer.scope.in_layer = false;
   return states;
 }

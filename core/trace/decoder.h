@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -13,9 +15,13 @@ struct AttentionModule {
   NormModule query_norm, key_norm;
 };
 
+/// Trained scalars of an activation (xIELU's two); empty where it has none.
+using ActivationScalars = std::array<Value, 2>;
+
 struct MlpModule {
   const Mlp* mlp = nullptr;
   LinearModule gate, up, down;
+  ActivationScalars scalars;
 };
 
 struct ExpertsModule {
@@ -28,13 +34,20 @@ struct ExpertsModule {
 };
 
 /// The modules of a layer; an alternative each for those of Mixer and FeedForward.
-using MixerModule = std::variant<AttentionModule>;
-using FeedForwardModule = std::variant<MlpModule, ExpertsModule>;
+using MixerModule = std::variant<AttentionModule, NoPart>;
+using FeedForwardModule = std::variant<MlpModule, ExpertsModule, NoPart>;
+
+/// The norms around a part, as the arrangement has them.
+struct PartNorms {
+  std::optional<NormModule> before;          ///< of the part's input
+  std::optional<NormModule> after;           ///< of its output, before the residual addition
+  std::optional<NormModule> after_addition;  ///< of the sum
+};
 
 struct LayerModule {
   const Block* block = nullptr;
   bool checkpointed = false;  ///< runs again in backward
-  NormModule before_mixer, after_mixer, before_feed_forward, after_feed_forward;
+  PartNorms mixer_norms, feed_forward_norms;
   MixerModule mixer;
   FeedForwardModule feed_forward;
 };
@@ -42,13 +55,17 @@ struct LayerModule {
 /// What every layer reads beside its input: made once a step by the model, before the layers.
 struct LayerContext {
   const Workload* workload = nullptr;
-  Value cosine, sine;  ///< rotary tables; empty with learned positions
-  Value mask;          ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
+  AttentionKernel kernel = AttentionKernel::kSdpa;  ///< what runs: the workload's, unless the class has one only
+  Size tokens{1, Axis::kTokens};                    ///< positions of the residual stream
+  Value cosine, sine;                               ///< rotary tables; empty with learned positions
+  Value mask;                  ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
+  Dtype dtype = Dtype::kBf16;  ///< of the hidden states before the layers
+  Value bias;                  ///< ALiBi's line for every head; empty otherwise
 };
 
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place);
 
-/// One decoder layer, as the library's own forward reads. `hidden` is the caller's and stays alive.
+/// One layer, as the library's own forward reads. `hidden` is the caller's and stays alive.
 Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden);
 
 }  // namespace tunefit

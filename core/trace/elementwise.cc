@@ -63,6 +63,7 @@ Value Tracer::Scale(Value x) { return Elementwise(std::move(x), false, false, "m
 Value Tracer::Silu(Value x) { return Elementwise(std::move(x), true, false, "silu"); }
 Value Tracer::Gelu(Value x) { return Elementwise(std::move(x), true, false, "gelu"); }
 Value Tracer::Sigmoid(Value x) { return Elementwise(std::move(x), false, true, "sigmoid"); }
+Value Tracer::Square(Value x) { return Elementwise(std::move(x), true, false, "square"); }
 Value Tracer::Tanh(Value x) { return Elementwise(std::move(x), false, true, "tanh"); }
 
 /// The gradient of x + constant is the gradient itself, as that of a copy is.
@@ -123,6 +124,32 @@ Value Tracer::Mul(Value a, Value b) {
   a.Drop();
   b.Drop();
   return product;
+}
+
+Value Tracer::Where(Value condition, Value a, Value b) {
+  Node& node = Begin(OpKind::kElementwise);
+  AddInput(node, a);
+  AddInput(node, b);
+  const Tensor tensor = At(a);
+  if (NeedsBackward(node)) Keep(node, At(condition).storage);
+  Value chosen = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "where"), tensor.elements, tensor.dtype);
+  condition.Drop();
+  a.Drop();
+  b.Drop();
+  return chosen;
+}
+
+Value Tracer::ByHand(Value x, int temporaries, const char* role) {
+  Node& node = Begin(OpKind::kByHand);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  node.extra = tensor.elements * static_cast<double>(temporaries);
+  if (NeedsBackward(node)) Keep(node, tensor.storage);
+  const StorageId work = Allocate(node.extra, tensor.dtype, "temporaries");
+  Release(work);
+  Value value = AddOutput(node, Allocate(tensor.elements, tensor.dtype, role), tensor.elements, tensor.dtype);
+  x.Drop();
+  return value;
 }
 
 Value Tracer::Softmax(Value x) { return Elementwise(std::move(x), false, true, "softmax"); }

@@ -14,8 +14,8 @@ bool IsLowPrecision(Dtype dtype) { return dtype == Dtype::kBf16 || dtype == Dtyp
 
 Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size rows) {
   if (autocast_) x = Fp32(std::move(x));
-  Value w = autocast_ ? Fp32(weight) : weight;
-  Value b = autocast_ ? Fp32(bias) : bias;
+  Value w = autocast_ && weight ? Fp32(weight) : weight;
+  Value b = autocast_ && bias ? Fp32(bias) : bias;
   Node& node = Begin(OpKind::kLayerNorm);
   AddInput(node, x);
   AddInput(node, w);
@@ -24,8 +24,8 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
   const bool wanted = NeedsBackward(node);
   if (wanted) {
     Keep(node, tensor.storage);
-    Keep(node, At(w).storage);
-    Keep(node, At(b).storage);
+    if (w) Keep(node, At(w).storage);
+    if (b) Keep(node, At(b).storage);
   }
   const StorageId out = Allocate(tensor.elements, tensor.dtype, "layer_norm");
   const Dtype statistics = IsLowPrecision(tensor.dtype) ? Dtype::kFp32 : tensor.dtype;

@@ -3,26 +3,10 @@
 #include <utility>
 
 namespace tunefit {
+namespace {
 
-MlpModule MakeMlp(ModuleFactory& factory, const Mlp& mlp, Place place) {
-  MlpModule module;
-  module.mlp = &mlp;
-  if (mlp.gated) module.gate = factory.MakeLinear(mlp.gate, mlp.gate.name, Term::kMlp, place);
-  module.up = factory.MakeLinear(mlp.up, mlp.up.name, Term::kMlp, place);
-  module.down = factory.MakeLinear(mlp.down, mlp.down.name, Term::kMlp, place);
-  return module;
-}
-
-Value Activate(Tracer& tracer, Activation activation, Value x) {
-  switch (activation) {
-    case Activation::kSilu:
-      return tracer.Silu(std::move(x));
-    case Activation::kGeluTanh:
-      return tracer.Gelu(std::move(x));
-    case Activation::kGeluNew:
-      break;
-  }
-  // 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3))), written out as in transformers' NewGELUActivation.
+/// 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3))), written out as in NewGELUActivation.
+Value GeluNew(Tracer& tracer, const Value& x) {
   Value half = tracer.Scale(x);
   Value cube = tracer.Scale(tracer.Pow(x));
   Value inner = tracer.Add(x, std::move(cube));
@@ -31,23 +15,105 @@ Value Activate(Tracer& tracer, Activation activation, Value x) {
   return tracer.Mul(std::move(half), std::move(outer));
 }
 
+/// 0.5 * x * (1 + tanh(c * x * (1 + 0.044715 * x * x))), written out as in FastGELUActivation.
+Value GeluFast(Tracer& tracer, const Value& x) {
+  Value half = tracer.Scale(x);
+  Value scaled = tracer.Scale(x);
+  Value square = tracer.Mul(tracer.Scale(x), x);
+  Value inner = tracer.Mul(std::move(scaled), tracer.Shift(std::move(square)));
+  Value outer = tracer.Shift(tracer.Tanh(std::move(inner)));
+  return tracer.Mul(std::move(half), std::move(outer));
+}
+
+/// XIELUActivation's _xielu_python: where(x > 0, a * x * x + b * x, (expm1(min(x, e)) - x) * n + b * x).
+Value Xielu(Tracer& tracer, const ActivationScalars& scalars, const Value& x) {
+  Value positive = tracer.Empty(tracer.SizeOf(x), Dtype::kBool, "positive");
+  Value above = tracer.Mul(tracer.Mul(scalars[0], x), x);
+  above = tracer.Add(std::move(above), tracer.Scale(x));
+  Value below = tracer.Elementwise(x, true, false, "min");
+  below = tracer.Add(tracer.Tanh(std::move(below)), x);
+  below = tracer.Mul(std::move(below), scalars[1]);
+  below = tracer.Add(std::move(below), tracer.Scale(x));
+  return tracer.Where(std::move(positive), std::move(above), std::move(below));
+}
+
+/// Tensors of the input's size that bloom_gelu_forward and bloom_gelu_back have alive at once beside input and result.
+constexpr int kGeluTemporaries = 4;
+
+/// Gate and up from one matrix, cut in two: both look at the same storage.
+Value FusedGate(Tracer& tracer, const MlpModule& module, const Value& hidden) {
+  const Mlp& mlp = *module.mlp;
+  Value product;
+  {
+    Value both = Forward(tracer, module.up, hidden);
+    const std::array<Value, 2> parts = tracer.Halve(both);
+    tracer.scope.module = "mlp.act_fn";
+    Value gate = Activate(tracer, mlp.activation, parts[0], module.scalars);
+    tracer.scope.module = "mlp";
+    product = tracer.Mul(parts[1], std::move(gate));
+  }
+  return Forward(tracer, module.down, product);
+}
+
+}  // namespace
+
+Value Activate(Tracer& tracer, Activation activation, Value x, const ActivationScalars& scalars) {
+  switch (activation) {
+    case Activation::kSilu:
+      return tracer.Silu(std::move(x));
+    case Activation::kGelu:
+      return tracer.Gelu(std::move(x));
+    case Activation::kGeluNew:
+      return GeluNew(tracer, x);
+    case Activation::kGeluFast:
+      return GeluFast(tracer, x);
+    case Activation::kGeluByHand:
+      return tracer.ByHand(std::move(x), kGeluTemporaries, "gelu");
+    case Activation::kQuickGelu: {
+      Value gate = tracer.Sigmoid(tracer.Scale(x));
+      return tracer.Mul(std::move(x), std::move(gate));
+    }
+    case Activation::kRelu:
+      return tracer.Relu(std::move(x));
+    case Activation::kReluSquared:
+      return tracer.Square(tracer.Relu(std::move(x)));
+    case Activation::kXielu:
+      break;
+  }
+  return Xielu(tracer, scalars, x);
+}
+
+MlpModule MakeMlp(ModuleFactory& factory, const Mlp& mlp, Place place) {
+  MlpModule module;
+  module.mlp = &mlp;
+  if (mlp.gated && !mlp.fused_gate) module.gate = factory.MakeLinear(mlp.gate, mlp.gate.name, Term::kMlp, place);
+  module.up = factory.MakeLinear(mlp.up, mlp.up.name, Term::kMlp, place);
+  module.down = factory.MakeLinear(mlp.down, mlp.down.name, Term::kMlp, place);
+  if (mlp.activation == Activation::kXielu) {
+    for (Value& scalar : module.scalars) scalar = factory.MakeVector("mlp.act_fn", "alpha", 1, Term::kMlp, place);
+  }
+  return module;
+}
+
 Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& context, const Value& hidden) {
   tracer.scope.term = Term::kMlp;
-  if (!module.mlp->gated) {
+  const Mlp& mlp = *module.mlp;
+  if (!mlp.gated) {
     Value up = Forward(tracer, module.up, hidden);
     tracer.scope.module = "mlp.act";
-    Value active = Activate(tracer, module.mlp->activation, std::move(up));
+    Value active = Activate(tracer, mlp.activation, std::move(up), module.scalars);
     return Forward(tracer, module.down, active);
   }
+  if (mlp.fused_gate) return FusedGate(tracer, module, hidden);
   Value gate = Forward(tracer, module.gate, hidden);
-  if (context.workload->fused.swiglu && module.mlp->activation == Activation::kSilu) {
+  if (context.workload->fused.swiglu && mlp.activation == Activation::kSilu) {
     Value up = Forward(tracer, module.up, hidden);
     tracer.scope.module = "mlp";
     Value product = tracer.FusedSwiglu(std::move(gate), std::move(up));
     return Forward(tracer, module.down, product);
   }
   tracer.scope.module = "mlp.act_fn";
-  gate = Activate(tracer, module.mlp->activation, std::move(gate));
+  gate = Activate(tracer, mlp.activation, std::move(gate), module.scalars);
   Value up = Forward(tracer, module.up, hidden);
   tracer.scope.module = "mlp";
   Value product = tracer.Mul(std::move(gate), std::move(up));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/trace/decoder.h"
@@ -20,8 +21,9 @@ struct TracedModel {
   const Workload* workload = nullptr;
   std::vector<LayerRun> runs;  ///< the layers point into it
   std::vector<Stretch> stretches;
-  NormModule final_norm;
   Value table, positions;
+  std::optional<LinearModule> project_in, project_out;  ///< where the token table is narrower than the layers
+  std::optional<NormModule> embedding_norm, final_norm;
   LinearModule head;
 };
 

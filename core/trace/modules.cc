@@ -106,23 +106,28 @@ Value ModuleFactory::MakeFrozenVector(std::int64_t width, const char* path, cons
   return tracer_.Weight(Elements(width), dtype, Term::kBuffers, role, false, place.count);
 }
 
+Value ModuleFactory::MakeVector(const char* path, const char* role, std::int64_t width, Term term, Place place) {
+  tracer_.scope = {path, term, place.in_layer};
+  return tracer_.Weight(Elements(width), UnquantizedDtype(true), Term::kWeights, role, Trained(), place.count);
+}
+
 NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place) {
-  tracer_.scope = {path, Term::kNorms, place.in_layer};
   NormModule module;
   module.kind = kind;
-  module.fused = kind != NormKind::kLayerNorm && workload_.fused.rms_norm;
+  const bool rms =
+      kind == NormKind::kRmsNorm || kind == NormKind::kRmsNormUnitGain || kind == NormKind::kRmsNormFp32Gain;
+  module.fused = rms && workload_.fused.rms_norm;
   module.path = path;
-  const Dtype dtype = UnquantizedDtype(true);
-  module.weight = tracer_.Weight(Elements(width), dtype, Term::kWeights, "weight", Trained(), place.count);
-  if (kind == NormKind::kLayerNorm) {
-    module.bias = tracer_.Weight(Elements(width), dtype, Term::kWeights, "bias", Trained(), place.count);
+  if (kind != NormKind::kLayerNormBare) module.weight = MakeVector(path, "weight", width, Term::kNorms, place);
+  if (kind == NormKind::kLayerNorm || kind == NormKind::kLayerNormUnitGain) {
+    module.bias = MakeVector(path, "bias", width, Term::kNorms, place);
   }
   return module;
 }
 
-Value ModuleFactory::MakeTable(std::int64_t rows, const char* path, bool saved) {
+Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved) {
   tracer_.scope = {path, Term::kEmbedding, false};
-  const Size elements = Elements(rows * workload_.architecture.hidden_size);
+  const Size elements = Elements(rows * width);
   Value table = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   if (!saved) return table;
   return tracer_.Weight(elements, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
@@ -131,10 +136,11 @@ Value ModuleFactory::MakeTable(std::int64_t rows, const char* path, bool saved) 
 LinearModule ModuleFactory::MakeHead(const Value& table) {
   const Architecture& architecture = workload_.architecture;
   LinearModule head;
-  head.shape = {"lm_head", architecture.hidden_size, architecture.vocab_size, false};
+  const std::int64_t width = architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size;
+  head.shape = {"lm_head", width, architecture.vocab_size, architecture.head_bias};
   head.path = "lm_head";
   tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
-  const Size elements = Elements(architecture.hidden_size * architecture.vocab_size);
+  const Size elements = Elements(width * architecture.vocab_size);
   if (architecture.tied_head) {
     head.weight = table;
   } else {
@@ -142,6 +148,10 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   }
   if (workload_.method.kind == MethodKind::kLora && workload_.method.saves_head) {
     head.weight = tracer_.Weight(elements, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+  }
+  if (architecture.head_bias) {
+    head.bias = tracer_.Weight(Elements(architecture.vocab_size), UnquantizedDtype(false), Term::kWeights, "bias",
+                               Trained(), 1);
   }
   return head;
 }
@@ -164,14 +174,50 @@ Value RmsNorm(Tracer& tracer, const NormModule& module, const Value& x, Size row
   return tracer.Mul(module.weight, tracer.Cast(hidden, input));
 }
 
-Value RmsNormUnitGain(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+/// Gemma's and OLMo 2's: the weight, or one more than it, is multiplied in fp32.
+Value RmsNormFp32Gain(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
   const Dtype input = tracer.DtypeOf(x);
   Value hidden = tracer.Cast(x, Dtype::kFp32);
   Value root = tracer.Rsqrt(tracer.Shift(tracer.Mean(tracer.Pow(hidden), rows)));
   hidden = tracer.Mul(std::move(hidden), std::move(root));
-  Value gain = tracer.Shift(tracer.Cast(module.weight, Dtype::kFp32));
+  Value gain = module.weight;
+  if (module.kind == NormKind::kRmsNormUnitGain) gain = tracer.Shift(tracer.Cast(module.weight, Dtype::kFp32));
   hidden = tracer.Mul(hidden, std::move(gain));
   return tracer.Cast(hidden, input);
+}
+
+/// CohereLayerNorm: mean, variance and gain written out in fp32; the centred states are made twice.
+Value LayerNormWritten(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  const Dtype input = tracer.DtypeOf(x);
+  Value hidden = tracer.Cast(x, Dtype::kFp32);
+  const Value mean = tracer.Mean(hidden, rows);
+  Value variance = tracer.Mean(tracer.Pow(tracer.Add(hidden, mean)), rows);
+  Value centred = tracer.Add(hidden, mean);
+  Value root = tracer.Rsqrt(tracer.Shift(variance));
+  hidden = tracer.Mul(std::move(centred), std::move(root));
+  Value gain = tracer.Cast(module.weight, Dtype::kFp32);
+  hidden = tracer.Mul(std::move(gain), hidden);
+  return tracer.Cast(hidden, input);
+}
+
+/// PyTorch's kernel over what the class gives it.
+Value LayerNormKernel(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  switch (module.kind) {
+    case NormKind::kLayerNormBare: {
+      const Dtype input = tracer.DtypeOf(x);
+      Value normed = tracer.LayerNorm(tracer.Cast(x, Dtype::kFp32), Value(), Value(), rows);
+      return tracer.Cast(normed, input);
+    }
+    case NormKind::kLayerNormUnitGain: {
+      const Value gain = tracer.Shift(module.weight);
+      // NemotronLayerNorm1P casts what it is given to autocast's dtype and leaves autocast.
+      Value input = tracer.autocast() ? tracer.Cast(x, *tracer.autocast()) : x;
+      return tracer.LayerNorm(std::move(input), gain, module.bias, rows);
+    }
+    default:
+      break;
+  }
+  return tracer.LayerNorm(x, module.weight, module.bias, rows);
 }
 
 }  // namespace
@@ -206,11 +252,17 @@ Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size row
     case NormKind::kRmsNorm:
       return RmsNorm(tracer, module, x, rows);
     case NormKind::kRmsNormUnitGain:
-      return RmsNormUnitGain(tracer, module, x, rows);
+    case NormKind::kRmsNormFp32Gain:
+      return RmsNormFp32Gain(tracer, module, x, rows);
+    case NormKind::kLayerNormWritten:
+      return LayerNormWritten(tracer, module, x, rows);
     case NormKind::kLayerNorm:
+    case NormKind::kLayerNormNoBias:
+    case NormKind::kLayerNormBare:
+    case NormKind::kLayerNormUnitGain:
       break;
   }
-  return tracer.LayerNorm(x, module.weight, module.bias, rows);
+  return LayerNormKernel(tracer, module, x, rows);
 }
 
 }  // namespace tunefit

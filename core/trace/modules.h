@@ -47,7 +47,7 @@ struct NormModule {
   NormKind kind = NormKind::kRmsNorm;
   bool fused = false;  ///< run by one kernel
   const char* path = "";
-  Value weight, bias;
+  Value weight, bias;  ///< empty where the kind has none
 };
 
 /// Declares the model's modules for a workload: which weights exist, in which dtype, frozen or trained, quantized or
@@ -63,10 +63,12 @@ class ModuleFactory {
   ExpertStack MakeExpertStack(const Experts& experts, const char* path, Place place);
   /// One number an expert that the optimizer leaves alone.
   Value MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype, Place place);
+  /// A small parameter of its own: a scale, a scalar of an activation.
+  Value MakeVector(const char* path, const char* role, std::int64_t width, Term term, Place place);
   NormModule MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place);
   /// The token or position table. `saved` adds PEFT's trained copy, in the adapter's dtype, and keeps the
   /// original, frozen.
-  Value MakeTable(std::int64_t rows, const char* path, bool saved);
+  Value MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved);
   /// The output head: `table` itself where it is tied.
   LinearModule MakeHead(const Value& table);
 

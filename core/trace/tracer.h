@@ -67,6 +67,7 @@ enum class OpKind : std::uint8_t {
   kElementwise,  ///< one gradient per input, computed from it and the kept ones
   kAdd,          ///< the gradient goes to both inputs
   kPow,
+  kByHand,  ///< one gradient, worked out through temporaries of its size
   kMean,
   kRsqrt,
   kLinear,
@@ -127,9 +128,17 @@ class Tracer {
   Value Pow(Value x);
   Value Mean(Value x, Size rows);
   Value Rsqrt(Value x);
+  /// Any function element by element, by what its derivative reads.
+  Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
   Value Silu(Value x);
   Value Gelu(Value x);
-  Value Tanh(Value x);
+  Value Tanh(Value x);  ///< keeps its output, as sigmoid, relu and expm1 do
+  Value Relu(Value x) { return Tanh(std::move(x)); }
+  Value Square(Value x);
+  Value Where(Value condition, Value a, Value b);
+  /// A hand-written function that keeps its input only and has `temporaries` more of its size alive at its highest,
+  /// forward and backward.
+  Value ByHand(Value x, int temporaries, const char* role);
   Value Softmax(Value x);
   Value Dropout(Value x, double probability);
   Value Cat(Value a, Value b);
@@ -158,7 +167,7 @@ class Tracer {
   Value FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
                         double out_features);
   Value BatchMatmul(Value a, Value b, Size out);
-  Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows);
+  Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows);  ///< weight and bias may be empty
   /// Liger's and Unsloth's RMS norm: keeps its input and a row's scale; the gradient overwrites the incoming one.
   Value FusedRmsNorm(Value x, const Value& weight, Size rows);
   /// Liger's SwiGLU: keeps gate and up, and writes their gradients over them.
@@ -236,7 +245,7 @@ class Tracer {
     std::array<StorageId, 3> gradients{kNoStorage, kNoStorage, kNoStorage};
     Size out_elements;
     Dtype out_dtype = Dtype::kFp32;
-    Size extra;                       ///< kDequantizedLinear: elements of the whole matrix
+    Size extra;                       ///< kDequantizedLinear: elements of the whole matrix; kByHand: of temporaries
     std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
     bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
@@ -292,7 +301,6 @@ class Tracer {
   /// Another tensor over x's storage.
   Value Look(OpKind kind, const Value& x, Size elements);
   Value AddLeaf(Value x, bool is_weight);
-  Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
   Value LowPrecision(Value x);
   Value LowPrecisionWeight(const Value& weight);
   /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
@@ -314,6 +322,7 @@ class Tracer {
   Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
   Results ElementwiseGradients(const Node& node);
   Results PowerGradient(const Node& node);
+  Results GradientByHand(const Node& node);
   Results DequantizedGradients(const Node& node);
   Results FusedNormGradients(const Node& node);
   Results PreparedGradients(const Node& node);

@@ -25,7 +25,7 @@ Attention RandomAttention(std::mt19937& random, std::int64_t hidden) {
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t kv = attention.kv_heads * attention.head_dim;
   const bool bias = Chance(random, 30);
-  attention.rotary = Chance(random, 80);
+  attention.rotary = Chance(random, 80) ? Rotary::kHalves : Rotary::kNone;
   if (Chance(random, 25)) {
     attention.layout = QkvLayout::kFused;
     attention.query = {"c_attn", hidden, q + 2 * kv, bias};
@@ -33,7 +33,7 @@ Attention RandomAttention(std::mt19937& random, std::int64_t hidden) {
     attention.query = {"q_proj", hidden, q, bias};
     attention.key = {"k_proj", hidden, kv, bias};
     attention.value = {"v_proj", hidden, kv, bias};
-    attention.head_norm = Chance(random, 25);
+    attention.qk_norm = Chance(random, 25) ? QkNorm::kHead : QkNorm::kNone;
   }
   attention.output = {"o_proj", q, hidden, Chance(random, 20)};
   attention.score_softcap = Chance(random, 15);
@@ -53,7 +53,7 @@ Block RandomBlock(std::mt19937& random, std::int64_t hidden) {
   mlp.gate = {"gate_proj", hidden, width, bias};
   mlp.up = {"up_proj", hidden, width, bias};
   mlp.down = {"down_proj", width, hidden, bias};
-  mlp.activation = Any(random, {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluNew});
+  mlp.activation = Any(random, {Activation::kSilu, Activation::kGelu, Activation::kGeluNew});
   block.feed_forward = mlp;
   block.residual_dropout = Chance(random, 15) ? 0.1 : 0;
   block.scales_residual = Chance(random, 15);

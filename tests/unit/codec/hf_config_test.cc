@@ -137,7 +137,8 @@ TEST_F(Config, Gpt2HasPositionsDropoutAndNoGate) {
   EXPECT_EQ(config.architecture.embedding_dropout, 0.1);
   EXPECT_EQ(block.residual_dropout, 0.1);
   EXPECT_EQ(AttentionOf(block).dropout, 0.1);
-  EXPECT_FALSE(MlpOf(block).gated || AttentionOf(block).rotary);
+  EXPECT_FALSE(MlpOf(block).gated);
+  EXPECT_EQ(AttentionOf(block).rotary, Rotary::kNone);
   EXPECT_EQ(MlpOf(block).up.out_features, 4 * 48);
   EXPECT_EQ(MlpOf(block).activation, Activation::kGeluNew);
   const HfConfig quiet =

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/linear.h"
+
+namespace tunefit {
+
+/// How a module projects to queries, keys and values.
+enum class QkvLayout : std::uint8_t {
+  kSeparate,     ///< q, k and v are matrices of their own
+  kFused,        ///< one matrix, split afterwards (GPT-2 c_attn, InternLM2 wqkv, GPT-NeoX query_key_value)
+  kFusedSlices,  ///< one matrix of which three slices are taken: each gradient is as large as all (Phi-3, BLOOM,
+                 ///< Falcon)
+};
+
+/// How positions turn queries and keys.
+enum class Rotary : std::uint8_t {
+  kNone,
+  kHalves,     ///< x * cos + cat(-second half, first half) * sin (Llama)
+  kPairs,      ///< neighbours are stacked instead of halves joined (GPT-J, GLM)
+  kPairsFp32,  ///< the same in fp32, cast back (Cohere)
+};
+
+/// What is normalized of queries and keys before they are turned.
+enum class QkNorm : std::uint8_t {
+  kNone,
+  kHead,       ///< every head, by one vector of head_dim (Qwen3, Gemma 3)
+  kWhole,      ///< all heads of a token together, by one vector of their whole width (OLMo 2)
+  kEveryHead,  ///< every head, by a vector of its own (Command R+, StableLM 2 12B)
+};
+
+/// How attention is written out where no fused kernel runs.
+enum class EagerStyle : std::uint8_t {
+  kFp32Softmax,    ///< scores in the compute dtype, softmax in fp32, cast back (Llama)
+  kOwnSoftmax,     ///< softmax in the scores' dtype; autocast makes it fp32 (BERT)
+  kTypedSoftmax,   ///< softmax asked for in the hidden states' dtype (Falcon)
+  kFp32Scores,     ///< queries and keys cast to fp32 before the product (GPT-J, GPT-Neo)
+  kBiasedProduct,  ///< the product is added to the ALiBi bias in one operation (BLOOM)
+};
+
+/// Additions to the scores that stand for positions.
+enum class ScoreBias : std::uint8_t {
+  kNone,
+  kAlibi,         ///< a line for every head, made once by the model (BLOOM, MPT)
+  kAlibiPerPair,  ///< a matrix for every head, added to the mask (Baichuan 13B)
+};
+
+struct Attention {
+  QkvLayout layout = QkvLayout::kSeparate;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  /// kSeparate: q, k, v, output. Fused: qkv, (unused), (unused), output.
+  LinearShape query, key, value, output;
+  Rotary rotary = Rotary::kHalves;
+  std::int64_t rotary_dim = 0;  ///< how much of a head turns; 0: all of it, without cutting and joining
+  QkNorm qk_norm = QkNorm::kNone;
+  NormKind qk_norm_kind = NormKind::kRmsNorm;
+  EagerStyle eager = EagerStyle::kFp32Softmax;
+  ScoreBias score_bias = ScoreBias::kNone;
+  bool repeats_fused_heads = false;  ///< shared key/value heads are copied for every query head at once (Falcon 40B)
+  bool score_softcap = false;        ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
+  std::int64_t window = 0;           ///< tokens of a sliding window; 0 for none
+  double dropout = 0;                ///< of the attention probabilities, as the config sets it
+
+  bool operator==(const Attention&) const = default;
+};
+
+template <typename Visit>
+void ForEachMatrix(const Attention& attention, Visit visit) {
+  visit(attention.query);
+  if (attention.layout == QkvLayout::kSeparate) {
+    visit(attention.key);
+    visit(attention.value);
+  }
+  visit(attention.output);
+}
+
+}  // namespace tunefit

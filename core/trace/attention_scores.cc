@@ -1,0 +1,131 @@
+// Scores, softmax and the product with the values: written out, or by a fused kernel.
+#include <utility>
+
+#include "core/trace/attention.h"
+
+namespace tunefit {
+namespace {
+
+/// How often a key/value head is repeated to meet every query head.
+double CopiesOfHeads(const Attention& attention) {
+  if (attention.repeats_fused_heads) return 1;  // done when the projection was cut
+  const std::int64_t copies = attention.heads / attention.kv_heads;
+  return static_cast<double>(copies);
+}
+
+Value Softcap(Tracer& tracer, Value scores) {
+  scores = tracer.Scale(std::move(scores));
+  scores = tracer.Tanh(std::move(scores));
+  return tracer.Scale(std::move(scores));
+}
+
+/// The scores with everything that is added to them before the softmax.
+Value Biased(Tracer& tracer, const Attention& attention, const LayerContext& context, Value scores) {
+  if (attention.eager != EagerStyle::kBiasedProduct && context.bias) {
+    scores = tracer.Add(std::move(scores), context.bias);
+  }
+  if (context.mask) scores = tracer.Add(std::move(scores), context.mask);
+  return scores;
+}
+
+/// From scores to probabilities in the dtype that the product with the values reads.
+Value Probabilities(Tracer& tracer, const Attention& attention, const LayerContext& context, Value scores,
+                    Dtype query) {
+  switch (attention.eager) {
+    case EagerStyle::kOwnSoftmax:
+      if (tracer.autocast()) scores = tracer.Cast(scores, Dtype::kFp32);
+      return tracer.Softmax(std::move(scores));
+    case EagerStyle::kTypedSoftmax:
+      return tracer.Softmax(tracer.Cast(scores, context.dtype));
+    case EagerStyle::kFp32Softmax:
+    case EagerStyle::kFp32Scores:
+    case EagerStyle::kBiasedProduct:
+      break;
+  }
+  scores = tracer.Softmax(tracer.Cast(scores, Dtype::kFp32));
+  return tracer.Cast(scores, query);
+}
+
+MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
+  const double copies = CopiesOfHeads(attention);
+  const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
+  Value query = heads.query;
+  Value key = tracer.ExpandHeads(heads.key, copies);
+  Value value = tracer.ExpandHeads(heads.value, copies);
+  if (attention.eager == EagerStyle::kFp32Scores) {
+    query = tracer.Cast(query, Dtype::kFp32);
+    key = tracer.Cast(key, Dtype::kFp32);
+  }
+  // bmm wants heads first: transposed operands are copied unless the batch is one. The copies stand in for the
+  // originals in autograd, so only the second set of bytes is transient.
+  const Dtype operand = tracer.autocast().value_or(tracer.DtypeOf(query));
+  Value query_copy = tracer.Empty(IfBatched(tracer.SizeOf(query)), operand, "contiguous query");
+  Value key_copy;
+  Value value_copy;
+  if (copies == 1) key_copy = tracer.Empty(IfBatched(tracer.SizeOf(key)), operand, "contiguous key");
+  Value scores = tracer.BatchMatmul(query, key, scores_size);
+  const bool in_place = attention.eager == EagerStyle::kTypedSoftmax || attention.eager == EagerStyle::kBiasedProduct;
+  if (!in_place) scores = tracer.Scale(std::move(scores));
+  if (attention.score_softcap) scores = Softcap(tracer, std::move(scores));
+  scores = Biased(tracer, attention, context, std::move(scores));
+  scores = Probabilities(tracer, attention, context, std::move(scores), tracer.DtypeOf(heads.query));
+  scores = tracer.Dropout(std::move(scores), attention.dropout);
+  if (copies == 1) value_copy = tracer.Empty(IfBatched(tracer.SizeOf(value)), operand, "contiguous value");
+  Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(heads.query));
+  output = tracer.Copy(std::move(output), "contiguous output");
+  return {std::move(output), std::move(scores)};
+}
+
+/// The mask as scaled_dot_product_attention uses it: boolean becomes additive, in the dtype of the query. A mask that
+/// holds ALiBi's matrix for every head is additive already.
+Value AdditiveMask(Tracer& tracer, const Value& mask, Dtype dtype) {
+  if (tracer.DtypeOf(mask) != Dtype::kBool) return tracer.Cast(mask, dtype);
+  return tracer.Empty(tracer.SizeOf(mask), dtype, "additive mask");
+}
+
+MixerResult Sdpa(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
+  const Size rows = context.tokens * static_cast<double>(attention.heads);
+  // Without a mask the kernel takes grouped heads and a causal flag; with one, the library repeats the heads.
+  const bool grouped = !context.mask && !context.workload->habits.sdpa_repeats_heads;
+  if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
+  const double copies = CopiesOfHeads(attention);
+  Value key = tracer.ExpandHeads(heads.key, copies);
+  Value value = tracer.ExpandHeads(heads.value, copies);
+  if (!context.mask) {
+    return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
+  }
+  Value mask = AdditiveMask(tracer, context.mask, tracer.autocast().value_or(tracer.DtypeOf(heads.query)));
+  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
+}
+
+MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
+  switch (context.kernel) {
+    case AttentionKernel::kEager:
+      return Eager(tracer, attention, context, heads);
+    case AttentionKernel::kSdpa:
+      return Sdpa(tracer, attention, context, heads);
+    case AttentionKernel::kFlash:
+      break;
+  }
+  const Size rows = context.tokens * static_cast<double>(attention.heads);
+  return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
+}
+
+}  // namespace
+
+/// Megatron-LM's selective recomputation: what lies between q, k, v and the output runs again in backward. Its
+/// checkpoint is reentrant (tensor_parallel/random.py, CheckpointFunction).
+MixerResult Attend(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
+  const Workload& workload = *context.workload;
+  const bool runs_again = workload.checkpointing == Checkpointing::kSelective &&
+                          workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
+  if (!runs_again) return CoreAttention(tracer, attention, context, heads);
+  const auto core = [&tracer, &attention, &context](const std::array<Value, 3>& inputs) {
+    tracer.scope = {"self_attn", Term::kAttention, true};
+    return CoreAttention(tracer, attention, context, {inputs[0], inputs[1], inputs[2]}).output;
+  };
+  return {tracer.Checkpoint(core, {heads.query, heads.key, heads.value}, {.recompute = Recompute::kReentrant}),
+          Value()};
+}
+
+}  // namespace tunefit

@@ -1,0 +1,228 @@
+#include "core/trace/model.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/trace/checkpointing.h"
+
+namespace tunefit {
+namespace {
+
+constexpr Size kOnePerToken{1, Axis::kTokens};
+
+/// Layers that differ in their window only are traced alike: the kernels modelled here hold the same tensors for both.
+bool SameTrace(const Block& a, Block b) {
+  const auto* attention = std::get_if<Attention>(&a.mixer);
+  auto* other = std::get_if<Attention>(&b.mixer);
+  if (attention != nullptr && other != nullptr) other->window = attention->window;
+  return a == b;
+}
+
+/// The run with a period of one where its layers are all traced alike.
+LayerRun Simplified(const LayerRun& run) {
+  for (const Block& block : run.period) {
+    if (!SameTrace(run.period.front(), block)) return run;
+  }
+  return {{run.period.front()}, run.repeats * static_cast<std::int64_t>(run.period.size())};
+}
+
+/// Splits a run into its first period and the rest: the first meets another part of the model (its input may need no
+/// gradient, and is held by the model), all others meet their equals.
+std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Workload& workload, const std::vector<LayerRun>& runs,
+                                   Unrolling unrolling) {
+  std::vector<Stretch> stretches;
+  std::int64_t first_layer = 0;
+  for (const LayerRun& run : runs) {
+    const auto period = static_cast<std::int64_t>(run.period.size());
+    const bool folded = unrolling == Unrolling::kFolded && run.repeats > 2;
+    const std::int64_t traced = folded ? 2 : run.repeats;
+    for (std::int64_t i = 0; i < traced; ++i) {
+      Stretch stretch;
+      stretch.repeats = folded && i == 1 ? run.repeats - 1 : 1;
+      stretch.first_layer = first_layer;
+      const Place place{stretch.repeats, true};
+      for (std::size_t k = 0; k < run.period.size(); ++k) {
+        LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, place);
+        layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));
+        stretch.layers.push_back(std::move(layer));
+      }
+      first_layer += period * stretch.repeats;
+      stretches.push_back(std::move(stretch));
+    }
+  }
+  return stretches;
+}
+
+const Attention* FirstAttention(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      if (const auto* attention = std::get_if<Attention>(&block.mixer)) return attention;
+    }
+  }
+  return nullptr;
+}
+
+/// Width of the rotary tables: how much of a head turns; 0 where no layer rotates. All rotating layers share the
+/// tables.
+std::int64_t RotaryWidth(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      const auto* attention = std::get_if<Attention>(&block.mixer);
+      if (attention == nullptr || attention->rotary == Rotary::kNone) continue;
+      return attention->rotary_dim > 0 ? attention->rotary_dim : attention->head_dim;
+    }
+  }
+  return 0;
+}
+
+void MakeRotaryTables(Tracer& tracer, LayerContext& context, std::int64_t width) {
+  if (width == 0) return;
+  tracer.scope = {"rotary_emb", Term::kBuffers, false};
+  const Size table{static_cast<double>(width), Axis::kLength};
+  Value angles = tracer.Empty(table, Dtype::kFp32, "angles");
+  Value cosine = tracer.Empty(table, Dtype::kFp32, "cosine");
+  Value sine = tracer.Empty(table, Dtype::kFp32, "sine");
+  context.cosine = tracer.Empty(table, context.dtype, "cosine");
+  context.sine = tracer.Empty(table, context.dtype, "sine");
+}
+
+/// The causal mask as the kernel wants it, and ALiBi's lines or matrices.
+void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload) {
+  tracer.scope = {"causal_mask", Term::kBuffers, false};
+  constexpr Size kPairs{1, Axis::kScores};
+  const Attention* attention = FirstAttention(workload.architecture);
+  const ScoreBias bias = attention != nullptr ? attention->score_bias : ScoreBias::kNone;
+  const double heads = attention != nullptr ? static_cast<double>(attention->heads) : 0;
+  const bool padded = workload.batch.packing == Packing::kNone;
+  if (bias == ScoreBias::kAlibiPerPair && context.kernel != AttentionKernel::kFlash) {
+    context.mask = tracer.Empty(kPairs * heads, context.dtype, "mask with alibi");
+    return;
+  }
+  if (bias == ScoreBias::kAlibi) context.bias = tracer.Empty(Size{heads, Axis::kTokens}, context.dtype, "alibi");
+  if (context.kernel == AttentionKernel::kEager) {
+    Value allowed = tracer.Empty(kPairs, Dtype::kBool, "allowed");
+    context.mask = tracer.Empty(kPairs, context.dtype, "mask");
+  } else if (context.kernel == AttentionKernel::kSdpa && padded) {
+    context.mask = tracer.Empty(kPairs, Dtype::kBool, "mask");
+  }
+}
+
+/// Rotary tables, position ids and masks that the model makes before its layers.
+LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype hidden) {
+  LayerContext context;
+  context.workload = &workload;
+  context.dtype = hidden;
+  context.kernel = workload.architecture.eager_only ? AttentionKernel::kEager : workload.attention;
+  MakeRotaryTables(tracer, context, RotaryWidth(workload.architecture));
+  MakeMasks(tracer, context, workload);
+  return context;
+}
+
+/// Width of the token table.
+std::int64_t TableWidth(const Architecture& architecture) {
+  return architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size;
+}
+
+/// The tables, and what stands between them and the layers.
+void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedModel& model) {
+  const Architecture& architecture = workload.architecture;
+  const Method& method = workload.method;
+  const std::int64_t hidden = architecture.hidden_size;
+  const std::int64_t width = TableWidth(architecture);
+  const bool saved = method.kind == MethodKind::kLora && method.saves_embedding;
+  model.table = factory.MakeTable(architecture.vocab_size, width, "embed_tokens", saved);
+  if (architecture.position_rows > 0) {
+    model.positions = factory.MakeTable(architecture.position_rows, hidden, "wpe", false);
+  }
+  if (width != hidden) {
+    model.project_in = factory.MakeLinear({"project_in", width, hidden, false}, "project_in", Term::kEmbedding, {});
+    model.project_out = factory.MakeLinear({"project_out", hidden, width, false}, "project_out", Term::kEmbedding, {});
+  }
+  if (architecture.embedding_norm) {
+    model.embedding_norm = factory.MakeNorm(architecture.final_norm, "embedding_norm", hidden, {});
+  }
+}
+
+Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
+  const Workload& workload = *model.workload;
+  const Architecture& architecture = workload.architecture;
+  const auto hidden_size = static_cast<double>(architecture.hidden_size);
+  const auto width = static_cast<double>(TableWidth(architecture));
+  tracer.scope = {"embed_tokens", Term::kEmbedding, false};
+  Value hidden = tracer.Embedding(ids, model.table, {width, Axis::kTokens});
+  // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
+  if (workload.method.kind == MethodKind::kLora && ChecksLayers(workload) && tracer.gradients() &&
+      !tracer.RequiresGradient(hidden)) {
+    hidden = tracer.RequireGradient(std::move(hidden));
+    tracer.Hold(hidden);
+  }
+  if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
+  if (model.project_in) hidden = Forward(tracer, *model.project_in, hidden);
+  if (model.positions) {
+    Value places = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "position ids");
+    Value offsets = tracer.Embedding(places, model.positions, {hidden_size, Axis::kLength});
+    hidden = tracer.Add(hidden, std::move(offsets));
+  }
+  if (!model.embedding_norm) return hidden;
+  tracer.scope = {model.embedding_norm->path, Term::kNorms, false};
+  return Forward(tracer, *model.embedding_norm, hidden, kOnePerToken);
+}
+
+}  // namespace
+
+TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unrolling) {
+  const Architecture& architecture = workload.architecture;
+  ModuleFactory factory(tracer, workload);
+  TracedModel model;
+  model.workload = &workload;
+  MakeEmbeddings(factory, workload, model);
+  for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
+  model.runs = InStepWithCheckpoints(model.runs, workload);
+  model.stretches = MakeStretches(factory, workload, model.runs, unrolling);
+  if (architecture.has_final_norm) {
+    model.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
+  }
+  model.head = factory.MakeHead(model.table);
+  return model;
+}
+
+Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
+  const Workload& workload = *model.workload;
+  tracer.BeginSection(moment, -1, 1, 1);
+  const Value embeddings = EmbedTokens(tracer, model, ids);
+  context = MakeContext(tracer, workload, tracer.DtypeOf(embeddings));
+  tracer.scope = {"drop", Term::kEmbedding, false};
+  Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
+  HoldOffloadBlocks(tracer, workload, hidden);
+  const CheckpointRule rule = LayerRule(workload);
+  for (const Stretch& stretch : model.stretches) {
+    const auto period = static_cast<std::int64_t>(stretch.layers.size());
+    tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
+    for (const LayerModule& layer : stretch.layers) {
+      if (layer.checkpointed) {
+        const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {
+          return Forward(tracer, layer, context, inputs[0]);
+        };
+        hidden = tracer.Checkpoint(module, {hidden}, rule);
+      } else {
+        hidden = Forward(tracer, layer, context, hidden);
+      }
+    }
+  }
+  tracer.BeginSection(moment, -1, 1, 1);
+  if (model.final_norm) {
+    tracer.scope = {model.final_norm->path, Term::kNorms, false};
+    hidden = Forward(tracer, *model.final_norm, hidden, kOnePerToken);
+  }
+  if (model.project_out) hidden = Forward(tracer, *model.project_out, hidden);
+  if (!ChecksLayers(workload)) {
+    context.cosine.Drop();
+    context.sine.Drop();
+    context.mask.Drop();
+    context.bias.Drop();
+  }
+  return hidden;
+}
+
+}  // namespace tunefit
