@@ -51,6 +51,8 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"unknown_target_module", "The model has no linear module of that name.", "value known"},
     {"rank_over_matrix", "The rank is over the smaller side of an adapted matrix.", "value high"},
     {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
+    {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},
+    {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},
     // a Hugging Face config
     {"heads_do_not_divide", "Heads do not divide the hidden size, or key/value heads the heads.",
      "value heads? hidden_size?"},

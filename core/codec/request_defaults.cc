@@ -174,7 +174,14 @@ void Completer::CompleteParallel() {
     parallel.gpus = 1;
     Assume("parallel.gpus", "1", "single_gpu");
   }
-  Take(parallel.strategy, "none", "parallel.strategy");
+  // More ranks than share a model hold copies of it, which is what data parallelism without a word about it is.
+  const std::int64_t shared = parallel.tensor.value_or(1) * parallel.pipeline.value_or(1);
+  const bool copies = *parallel.gpus > shared;
+  Take(parallel.strategy, stack_.parallel.strategy, copies ? "ddp" : "none", "parallel.strategy");
+  if (*parallel.strategy == "fsdp" || *parallel.strategy == "fsdp2") {
+    Take(parallel.reshard_after_forward, stack_.parallel.reshard_after_forward, true, "parallel.reshard_after_forward");
+    Take(parallel.reduce_dtype, stack_.parallel.reduce_dtype, "fp32", "parallel.reduce_dtype");
+  }
 }
 
 }  // namespace

@@ -60,7 +60,6 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
 }
 
 void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
-  refuser.OnlyOne("parallel.gpus", fields.gpus);
   refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
   refuser.OnlyOne("parallel.tensor", fields.tensor);
   refuser.OnlyOne("parallel.pipeline", fields.pipeline);

@@ -44,11 +44,13 @@ void CheckAttentionOnCard(RequestReading& reading) {
            {{"value", attention}, {"gpu", gpu.name}}, Severity::kWarning);
 }
 
-/// flash-attn takes fp16 and bf16 only; queries come in the dtype of the weights or of autocast.
+/// flash-attn takes fp16 and bf16 only; queries come in the dtype of the weights, of autocast,
+/// or of parameters gathered from shards.
 void CheckAttentionDtype(RequestReading& reading) {
   const Word attention = *reading.completed.attention;
   const Precision& precision = reading.workload.precision;
-  const bool cast = precision.autocast && precision.compute != Dtype::kFp32;
+  const bool gathered = ShardsParameters(reading.workload.parallel.strategy);
+  const bool cast = (precision.autocast || gathered) && precision.compute != Dtype::kFp32;
   const bool quantized = reading.workload.quantization.kind != QuantizationKind::kNone;
   if (!IsFlash(attention) || cast || quantized || precision.weights != Dtype::kFp32) return;
   AddIssue(reading.issues, "attention_needs_half", "attention",

@@ -90,8 +90,7 @@ inline constexpr std::array<std::string_view, 6> kOptimizer = {"adamw_torch", "a
 inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
 inline constexpr std::array<std::string_view, 4> kAttention = {"flash_attention_2", "flash_attention_3", "sdpa",
                                                                "eager"};
-/// One GPU: device_map has nothing to place.
-inline constexpr std::array<std::string_view, 2> kStrategy = {"none", "device_map"};
+inline constexpr std::array<std::string_view, 3> kStrategy = {"none", "fsdp2", "device_map"};
 inline constexpr std::array<std::string_view, 1> kOffload = {"none"};
 inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline"};
 

@@ -218,6 +218,24 @@ std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) 
   return modules;
 }
 
+Strategy ReadStrategy(Word word) {
+  return static_cast<Strategy>(std::find(words::kStrategy.begin(), words::kStrategy.end(), word) -
+                               words::kStrategy.begin());  // the words are in the order of Strategy
+}
+
+Parallel ReadParallel(const ParallelFields& fields) {
+  Parallel parallel;
+  parallel.strategy = ReadStrategy(*fields.strategy);
+  parallel.gpus = *fields.gpus;
+  parallel.gpus_per_node = fields.gpus_per_node.value_or(parallel.gpus_per_node);
+  parallel.tensor = fields.tensor.value_or(1);
+  parallel.pipeline = fields.pipeline.value_or(1);
+  parallel.context = fields.context.value_or(1);
+  parallel.reshard_after_forward = fields.reshard_after_forward.value_or(true);
+  parallel.reduce_dtype = ReadDtype(fields.reduce_dtype.value_or("fp32"));
+  return parallel;
+}
+
 void FillWorkload(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   Workload& workload = reading.workload;
@@ -245,6 +263,7 @@ void FillWorkload(RequestReading& reading) {
   workload.loss = ReadLoss(*request.loss);
   workload.fused = ReadFusedKernels(*request.fused_kernels);
   workload.habits = reading.stack->habits;
+  workload.parallel = ReadParallel(request.parallel);
   reading.full_detail = request.detail.value_or("full") == "full";
   for (const Word part : request.include.value_or(std::vector<Word>())) {
     reading.includes_limits = reading.includes_limits || part == "limits";

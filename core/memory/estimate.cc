@@ -105,17 +105,6 @@ std::vector<TimelinePoint> TimelineOf(const Step& step, const Replay& replay) {
   return timeline;
 }
 
-TrainedParameters CountTrained(const Step& step) {
-  TrainedParameters counts;
-  for (const Resident& weight : step.trained) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    const std::int64_t elements = static_cast<std::int64_t>(storage.elements.coefficient) * weight.count;
-    counts.trainable += elements;
-    if (storage.term == Term::kAdapters) counts.adapters += elements;
-  }
-  return counts;
-}
-
 /// Bytes of these residents as they are counted, without the allocator's rounding. Step counters are left out.
 double PlainBytes(const Step& step, const std::vector<Resident>& residents) {
   double bytes = 0;
@@ -143,9 +132,18 @@ double FrozenBytes(const Step& step) {
   return parameters > 0 ? bytes / parameters : 0;
 }
 
-RecipeBytes RecipeOf(const Step& step, const TrainedParameters& parameters) {
-  if (parameters.trainable == 0) return {0, 0, 0, 0, FrozenBytes(step)};
-  const auto trained = static_cast<double>(parameters.trainable);
+double CountElements(const Step& step, const std::vector<Resident>& residents) {
+  double elements = 0;
+  for (const Resident& resident : residents) {
+    elements += static_cast<double>(resident.count) *
+                step.storages[static_cast<std::size_t>(resident.storage)].elements.coefficient;
+  }
+  return elements;
+}
+
+RecipeBytes RecipeOf(const Step& step) {
+  const double trained = CountElements(step, step.trained);
+  if (trained == 0) return {0, 0, 0, 0, FrozenBytes(step)};
   RecipeBytes recipe;
   recipe.weights = PlainBytes(step, step.trained) / trained;
   recipe.gradients = recipe.weights;
@@ -212,8 +210,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   const Replay replay = ReplayStep(step, axes);
   MemoryEstimate estimate = EstimateBytes(step, replay, axes, workload, gpu, overheads);
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
-  estimate.parameters = CountTrained(step);
-  estimate.recipe = RecipeOf(step, estimate.parameters);
+  estimate.parameters = {step.adapter_parameters, step.trained_parameters};
+  estimate.recipe = RecipeOf(step);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace tunefit {
 namespace {
@@ -81,6 +82,7 @@ Issues Validate(const Workload& workload) {
                       .values = {}});
   }
   ValidatePositions(issues, workload);
+  for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));
   return issues;
 }
 

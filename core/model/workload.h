@@ -6,6 +6,7 @@
 
 #include "core/model/architecture.h"
 #include "core/model/issue.h"
+#include "core/model/parallel.h"
 #include "core/model/recipe.h"
 #include "core/model/task.h"
 
@@ -86,7 +87,7 @@ struct Habits {
   std::int64_t offload_blocks_on_card = 2;
 };
 
-/// Everything that decides a training step on one GPU: the typed request.
+/// Everything that decides a training step on the busiest GPU: the typed request.
 struct Workload {
   Architecture architecture;
   Task task = Task::kSft;
@@ -103,6 +104,7 @@ struct Workload {
   Loss loss = Loss::kStandard;
   FusedKernels fused;
   Habits habits;
+  Parallel parallel;
 };
 
 /// Sequences in a micro-batch.

@@ -1,6 +1,7 @@
 // The backward pass: autograd's engine walking the recorded operations in reverse, and what each rule allocates.
 #include <utility>
 
+#include "core/trace/sharding.h"
 #include "core/trace/tracer.h"
 
 namespace tunefit {
@@ -12,7 +13,7 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
     Storage& storage = step_.storages[static_cast<std::size_t>(gradient)];
     storage.term = Term::kGradients;
     storage.role = "gradient";
-    if (step_.gradients_alive) {  // added in place to the gradient that exists
+    if (step_.gradients_alive && !node.is_sharded) {  // added in place to the gradient that exists
       Release(gradient);
       return;
     }
@@ -152,6 +153,8 @@ Tracer::Results Tracer::GradientsOf(const Node& node) {
     case OpKind::kView:
     case OpKind::kAdd:
     case OpKind::kCat:
+    case OpKind::kUnitEntry:
+    case OpKind::kUnitExit:
       return PassGradientOn(node);
     case OpKind::kReshape:
     case OpKind::kSlice:
@@ -200,6 +203,8 @@ void Tracer::RunNode(std::int32_t index) {
       node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage || node.gradients[2] != kNoStorage;
   if (!reached || node.kind == OpKind::kLeaf) return;  // a leaf keeps what it was given
   if (node.kind == OpKind::kCheckpoint) return RunCheckpoint(index);
+  if (node.kind == OpKind::kUnitExit) units_->BeforeBackward(node.unit);
+  if (node.kind == OpKind::kUnitEntry) units_->AfterBackward(node.unit);
   scope = node.scope;
   if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
   Results results = GradientsOf(node);
@@ -291,6 +296,7 @@ void Tracer::Backward(Value loss) {
     }
     RunNode(i);
   }
+  if (units_ != nullptr) units_->EndBackward();
   held_.push_back(std::move(loss));
 }
 

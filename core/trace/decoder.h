@@ -45,6 +45,7 @@ struct PartNorms {
 };
 
 struct LayerModule {
+  std::int32_t unit = -1;  ///< of the sharding library; -1 where parameters are not sharded
   const Block* block = nullptr;
   bool checkpointed = false;  ///< runs again in backward
   PartNorms mixer_norms, feed_forward_norms;

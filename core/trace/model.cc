@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/trace/checkpointing.h"
+#include "core/trace/sharding.h"
 
 namespace tunefit {
 namespace {
@@ -27,30 +28,40 @@ LayerRun Simplified(const LayerRun& run) {
   return {{run.period.front()}, run.repeats * static_cast<std::int64_t>(run.period.size())};
 }
 
-/// Splits a run into its first period and the rest: the first meets another part of the model (its input may need no
-/// gradient, and is held by the model), all others meet their equals.
-std::vector<Stretch> MakeStretches(ModuleFactory& factory, const Workload& workload, const std::vector<LayerRun>& runs,
-                                   Unrolling unrolling) {
+/// The repetitions that a run's traced periods stand for. The first meets another part of the model (its input may need
+/// no gradient, and is held by the model), all others meet their equals; under sharding so does the last, which
+/// backward reaches first, when no unit's reduction is under way.
+std::vector<std::int64_t> FoldRun(std::int64_t repeats, bool sharded, Unrolling unrolling) {
+  const std::int64_t apart = sharded ? 2 : 1;
+  if (unrolling == Unrolling::kAll || repeats <= apart + 1) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(repeats), 1);
+  }
+  if (sharded) return {1, repeats - apart, 1};
+  return {1, repeats - apart};
+}
+
+std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
+                                   const std::vector<LayerRun>& runs, Unrolling unrolling) {
+  ShardedUnits* units = tracer.units();
   std::vector<Stretch> stretches;
   std::int64_t first_layer = 0;
   for (const LayerRun& run : runs) {
-    const auto period = static_cast<std::int64_t>(run.period.size());
-    const bool folded = unrolling == Unrolling::kFolded && run.repeats > 2;
-    const std::int64_t traced = folded ? 2 : run.repeats;
-    for (std::int64_t i = 0; i < traced; ++i) {
+    for (const std::int64_t repeats : FoldRun(run.repeats, units != nullptr, unrolling)) {
       Stretch stretch;
-      stretch.repeats = folded && i == 1 ? run.repeats - 1 : 1;
+      stretch.repeats = repeats;
       stretch.first_layer = first_layer;
-      const Place place{stretch.repeats, true};
       for (std::size_t k = 0; k < run.period.size(); ++k) {
-        LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, place);
+        const std::int32_t unit = units != nullptr ? units->Open() : -1;
+        LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, {repeats, true});
         layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));
+        layer.unit = unit;
         stretch.layers.push_back(std::move(layer));
       }
-      first_layer += period * stretch.repeats;
+      first_layer += static_cast<std::int64_t>(run.period.size()) * repeats;
       stretches.push_back(std::move(stretch));
     }
   }
+  if (units != nullptr) units->Close();
   return stretches;
 }
 
@@ -179,7 +190,7 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   MakeEmbeddings(factory, workload, model);
   for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
   model.runs = InStepWithCheckpoints(model.runs, workload);
-  model.stretches = MakeStretches(factory, workload, model.runs, unrolling);
+  model.stretches = MakeStretches(tracer, factory, workload, model.runs, unrolling);
   if (architecture.has_final_norm) {
     model.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
   }
@@ -190,6 +201,7 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
 Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
   const Workload& workload = *model.workload;
   tracer.BeginSection(moment, -1, 1, 1);
+  if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());
   const Value embeddings = EmbedTokens(tracer, model, ids);
   context = MakeContext(tracer, workload, tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
@@ -200,6 +212,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
     const auto period = static_cast<std::int64_t>(stretch.layers.size());
     tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
     for (const LayerModule& layer : stretch.layers) {
+      if (layer.unit >= 0) hidden = tracer.EnterUnit(layer.unit, hidden);
       if (layer.checkpointed) {
         const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {
           return Forward(tracer, layer, context, inputs[0]);
@@ -208,6 +221,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
       } else {
         hidden = Forward(tracer, layer, context, hidden);
       }
+      if (layer.unit >= 0) hidden = tracer.LeaveUnit(layer.unit, hidden);
     }
   }
   tracer.BeginSection(moment, -1, 1, 1);

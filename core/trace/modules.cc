@@ -5,11 +5,7 @@
 #include <utility>
 
 namespace tunefit {
-namespace {
-
-constexpr Size Elements(std::int64_t count) { return {static_cast<double>(count), Axis::kOnce}; }
-
-}  // namespace
+namespace {}  // namespace
 
 bool ModuleFactory::Adapted(const char* name) const {
   const Method& method = workload_.method;
@@ -40,9 +36,9 @@ Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   adapter.dtype = method.adapter_dtype;
   adapter.casts_input = AdapterCastsInput(workload_);
   adapter.fused = workload_.fused.lora && method.dropout == 0;  // the fused kernels know no dropout
-  adapter.down = tracer_.Weight(Elements(method.rank * shape.in_features), method.adapter_dtype, Term::kAdapters,
+  adapter.down = tracer_.Weight(MatrixShape(method.rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
                                 "lora_A.weight", true, place.count);
-  adapter.up = tracer_.Weight(Elements(method.rank * shape.out_features), method.adapter_dtype, Term::kAdapters,
+  adapter.up = tracer_.Weight(MatrixShape(shape.out_features, method.rank), method.adapter_dtype, Term::kAdapters,
                               "lora_B.weight", true, place.count);
   return adapter;
 }
@@ -57,11 +53,11 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   if (Quantized()) {
     AddQuantizedWeight(tracer_, workload_, shape, place.count);
   } else {
-    module.weight = tracer_.Weight(Elements(shape.in_features * shape.out_features), workload_.precision.weights,
+    module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), workload_.precision.weights,
                                    Term::kWeights, "weight", Trained(), place.count);
   }
   if (shape.bias) {
-    module.bias = tracer_.Weight(Elements(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
+    module.bias = tracer_.Weight(VectorShape(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
                                  Trained(), place.count);
   }
   if (Adapted(shape.name)) module.adapter = MakeAdapter(shape, place);
@@ -75,10 +71,11 @@ LinearModule ModuleFactory::MakeParameterLinear(const LinearShape& shape, const 
   module.shape = shape;
   module.path = path;
   module.compute = workload_.precision.compute;
-  module.weight = tracer_.Weight(Elements(shape.in_features * shape.out_features), dtype, Term::kWeights, "weight",
+  module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), dtype, Term::kWeights, "weight",
                                  Trained(), place.count);
   if (shape.bias) {
-    module.bias = tracer_.Weight(Elements(shape.out_features), dtype, Term::kWeights, "bias", Trained(), place.count);
+    module.bias =
+        tracer_.Weight(VectorShape(shape.out_features), dtype, Term::kWeights, "bias", Trained(), place.count);
   }
   return module;
 }
@@ -88,8 +85,8 @@ ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* p
   const Mlp& expert = experts.expert;
   const std::int64_t halves = expert.gated ? 2 : 1;
   const auto add = [&](std::int64_t elements, const char* role) {
-    return tracer_.Weight(Elements(experts.count * elements), UnquantizedDtype(false), Term::kWeights, role, Trained(),
-                          place.count);
+    return tracer_.Weight(MatrixShape(experts.count, elements), UnquantizedDtype(false), Term::kWeights, role,
+                          Trained(), place.count);
   };
   ExpertStack stack;
   stack.count = experts.count;
@@ -103,12 +100,12 @@ ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* p
 Value ModuleFactory::MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype,
                                       Place place) {
   tracer_.scope = {path, Term::kBuffers, place.in_layer};
-  return tracer_.Weight(Elements(width), dtype, Term::kBuffers, role, false, place.count);
+  return tracer_.Weight(VectorShape(width), dtype, Term::kBuffers, role, false, place.count);
 }
 
 Value ModuleFactory::MakeVector(const char* path, const char* role, std::int64_t width, Term term, Place place) {
   tracer_.scope = {path, term, place.in_layer};
-  return tracer_.Weight(Elements(width), UnquantizedDtype(true), Term::kWeights, role, Trained(), place.count);
+  return tracer_.Weight(VectorShape(width), UnquantizedDtype(true), Term::kWeights, role, Trained(), place.count);
 }
 
 NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place) {
@@ -127,10 +124,10 @@ NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t
 
 Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved) {
   tracer_.scope = {path, Term::kEmbedding, false};
-  const Size elements = Elements(rows * width);
-  Value table = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
+  const WeightShape shape = MatrixShape(rows, width);
+  Value table = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   if (!saved) return table;
-  return tracer_.Weight(elements, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+  return tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
 }
 
 LinearModule ModuleFactory::MakeHead(const Value& table) {
@@ -140,17 +137,17 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   head.shape = {"lm_head", width, architecture.vocab_size, architecture.head_bias};
   head.path = "lm_head";
   tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
-  const Size elements = Elements(width * architecture.vocab_size);
+  const WeightShape shape = MatrixShape(architecture.vocab_size, width);
   if (architecture.tied_head) {
     head.weight = table;
   } else {
-    head.weight = tracer_.Weight(elements, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
+    head.weight = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   }
   if (workload_.method.kind == MethodKind::kLora && workload_.method.saves_head) {
-    head.weight = tracer_.Weight(elements, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+    head.weight = tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
   }
   if (architecture.head_bias) {
-    head.bias = tracer_.Weight(Elements(architecture.vocab_size), UnquantizedDtype(false), Term::kWeights, "bias",
+    head.bias = tracer_.Weight(VectorShape(architecture.vocab_size), UnquantizedDtype(false), Term::kWeights, "bias",
                                Trained(), 1);
   }
   return head;

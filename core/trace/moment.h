@@ -48,6 +48,8 @@ enum class Term : std::uint8_t {
   kLogitsAndLoss,
   kWorkspace,  ///< gradients of activations and temporaries of an operation at work
   kInputs,
+  kGathered,       ///< parameters gathered whole from the ranks that share them
+  kCommunication,  ///< buffers of collectives between ranks
   kCount,
 };
 
@@ -88,6 +90,10 @@ constexpr const char* TermName(Term term) {
       return "workspace";
     case Term::kInputs:
       return "inputs";
+    case Term::kGathered:
+      return "gathered_parameters";
+    case Term::kCommunication:
+      return "communication_buffers";
     case Term::kCount:
       break;
   }

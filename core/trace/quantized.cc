@@ -14,8 +14,6 @@ constexpr std::int64_t kFp8Block = 128;
 
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-constexpr Size Elements(std::int64_t count) { return {static_cast<double>(count), Axis::kOnce}; }
-
 /// Declares one packed matrix, part by part.
 class Declarer {
  public:
@@ -50,7 +48,7 @@ class Declarer {
 
  private:
   void Add(std::int64_t elements, Dtype dtype, Term term, const char* role) const {
-    tracer_.Weight(Elements(elements), dtype, term, role, false, count_);
+    tracer_.Weight(VectorShape(elements), dtype, term, role, false, count_);
   }
   void AddWeight(Dtype dtype) const { Add(elements_, dtype, Term::kWeights, "weight"); }
   void AddConstants(std::int64_t elements, Dtype dtype, const char* role) const {

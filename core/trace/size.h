@@ -36,6 +36,19 @@ struct Size {
   constexpr bool operator==(const Size&) const = default;
 };
 
+/// A parameter's shape as far as dividing it among ranks needs it: its first dimension, and all others as one.
+struct WeightShape {
+  double rows = 0;
+  double columns = 1;
+
+  constexpr Size elements() const { return {rows * columns, Axis::kOnce}; }
+};
+
+constexpr WeightShape VectorShape(std::int64_t length) { return {static_cast<double>(length), 1}; }
+constexpr WeightShape MatrixShape(std::int64_t rows, std::int64_t columns) {
+  return {static_cast<double>(rows), static_cast<double>(columns)};
+}
+
 /// The same size where the batch is above one, else nothing.
 constexpr Size IfBatched(Size size) {
   return {size.coefficient, size.axis == Axis::kTokens ? Axis::kTokensIfBatched : Axis::kIfBatched};

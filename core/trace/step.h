@@ -57,8 +57,10 @@ struct Step {
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward
   std::vector<Event> events;
-  std::vector<Section> sections;  ///< in time order: forward, loss, backward
-  ChunkRule chunk;                ///< of the loss, for Axes
+  std::vector<Section> sections;        ///< in time order: forward, loss, backward
+  ChunkRule chunk;                      ///< of the loss, for Axes
+  std::int64_t trained_parameters = 0;  ///< exact, of the whole model, however many ranks share them
+  std::int64_t adapter_parameters = 0;  ///< those among them that adapters add
   /// Gradients of earlier micro-batches are alive during the traced one (accumulation above one).
   bool gradients_alive = false;
 };

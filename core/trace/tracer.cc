@@ -1,5 +1,7 @@
 #include "core/trace/tracer.h"
 
+#include "core/trace/sharding.h"
+
 namespace tunefit {
 namespace {
 
@@ -25,7 +27,7 @@ StorageId Tracer::Allocate(Size elements, Dtype dtype, const char* role) {
   step_.storages.push_back({elements, dtype, scope.term, scope.module, role, scope.in_layer});
   // A recomputation that has kept all it needs raises an exception in PyTorch: nothing further is computed.
   const bool stopped = mode_ == Mode::kRecompute && kept_ >= kept_limit_;
-  references_.push_back(stopped ? -1 : 1);
+  references_.push_back(stopped ? kUncounted : 1);
   if (!stopped) step_.events.push_back({id, 1});
   return id;
 }
@@ -62,7 +64,7 @@ void Tracer::EndAutocast() {
   for (const WeightCopy& copy : copies) {
     const StorageId storage = At(copy.value).storage;
     if (references_[static_cast<std::size_t>(storage)] == 1) {
-      references_[static_cast<std::size_t>(storage)] = -1;
+      references_[static_cast<std::size_t>(storage)] = kUncounted;
       step_.events.push_back({storage, -static_cast<std::int32_t>(copy.repeats)});
     }
   }
@@ -91,16 +93,28 @@ bool Tracer::RequiresGradient(const Value& x) const { return gradients_ && x && 
 Dtype Tracer::DtypeOf(const Value& x) const { return At(x).dtype; }
 Size Tracer::SizeOf(const Value& x) const { return At(x).elements; }
 
-Value Tracer::Weight(Size elements, Dtype dtype, Term term, const char* role, bool trainable, std::int64_t count) {
-  const auto id = static_cast<StorageId>(step_.storages.size());
+Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const char* role, bool trainable,
+                     std::int64_t count) {
+  const Size elements = shape.elements();
+  const auto parameters = static_cast<std::int64_t>(elements.coefficient) * count;
+  if (trainable) step_.trained_parameters += parameters;
+  if (trainable && term == Term::kAdapters) step_.adapter_parameters += parameters;
+  ShardedUnits::Declared weight{static_cast<StorageId>(step_.storages.size()), kNoStorage, dtype};
   step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
-  references_.push_back(-1);  // resident: no event ever ends it
-  step_.weights.push_back({id, count});
-  Value value = Wrap(id, elements, dtype, false);
+  references_.push_back(kUncounted);  // resident: no event ever ends it
+  step_.weights.push_back({weight.shard, count});
+  if (trainable) step_.trained.push_back({weight.shard, count});
+  const bool sharded = units_ != nullptr && term != Term::kQuantization;
+  if (sharded) weight = units_->Declare(shape, weight.shard);
+  Value value = Wrap(sharded ? weight.whole : weight.shard, elements, weight.dtype, false);
   At(value).cast_is_cached = untrained_leaves;
   if (!trainable) return value;
-  step_.trained.push_back({id, count});
-  return AddLeaf(std::move(value), true);
+  value = AddLeaf(std::move(value), true);
+  if (sharded) {
+    nodes_.back().is_sharded = true;
+    units_->SetLeaf(static_cast<std::int32_t>(nodes_.size()) - 1);
+  }
+  return value;
 }
 
 Value Tracer::Input(Size elements, Dtype dtype, const char* role) {
@@ -178,6 +192,23 @@ Value Tracer::AddOutput(Node& node, StorageId storage, Size elements, Dtype dtyp
   node.out_dtype = dtype;
   At(value).source = {static_cast<std::int32_t>(nodes_.size()) - 1, 0};
   return value;
+}
+
+// --- sharded modules -------------------------------------------------------------------------------------------------
+
+Value Tracer::EnterUnit(std::int32_t unit, const Value& x) {
+  units_->BeforeForward(unit);
+  if (!x) return Value();
+  Value inside = Look(OpKind::kUnitEntry, x, SizeOf(x));
+  if (At(inside).requires_gradient) nodes_.back().unit = unit;
+  return inside;
+}
+
+Value Tracer::LeaveUnit(std::int32_t unit, const Value& x) {
+  units_->AfterForward(unit);
+  Value outside = Look(OpKind::kUnitExit, x, SizeOf(x));
+  if (At(outside).requires_gradient) nodes_.back().unit = unit;
+  return outside;
 }
 
 // --- time ------------------------------------------------------------------------------------------------------------

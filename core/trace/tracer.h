@@ -13,6 +13,7 @@
 
 namespace tunefit {
 
+class ShardedUnits;
 class Tracer;
 
 /// What a checkpoint keeps besides its inputs, where those wait, and how it runs again.
@@ -86,6 +87,8 @@ enum class OpKind : std::uint8_t {
   kAttention,  ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
   kCheckpoint,  ///< a module that is run again in backward
+  kUnitEntry,   ///< a sharded module starts here: in backward it is done
+  kUnitExit,    ///< a sharded module ends here: in backward it is about to start
   kPrepared,    ///< gradients that the forward pass already computed (fused linear cross entropy)
 };
 
@@ -108,8 +111,8 @@ class Tracer {
   Scope scope;
 
   // --- tensors that exist before the step -------------------------------------------------------------------------
-  /// A weight that lives throughout, `count` of them alike in the model.
-  Value Weight(Size elements, Dtype dtype, Term term, const char* role, bool trainable, std::int64_t count);
+  /// A weight that lives throughout, `count` of them alike in the model; under sharding one rank's share of it.
+  Value Weight(const WeightShape& shape, Dtype dtype, Term term, const char* role, bool trainable, std::int64_t count);
   /// A tensor that the data loader or the model makes before the layers; no gradient.
   Value Input(Size elements, Dtype dtype, const char* role);
 
@@ -195,6 +198,15 @@ class Tracer {
   Dtype DtypeOf(const Value& x) const;
   Size SizeOf(const Value& x) const;
 
+  // --- sharded modules ----------------------------------------------------------------------------------------------
+  /// The hooks of a library that shards parameters; null where none does. They live as long as the tracer.
+  void ShardWith(ShardedUnits* units) { units_ = units; }
+  ShardedUnits* units() const { return units_; }
+  /// The input of a sharded module, whose parameters are gathered now; `x` may be empty (the root has none).
+  Value EnterUnit(std::int32_t unit, const Value& x);
+  /// The output of a sharded module, whose parameters may be freed now.
+  Value LeaveUnit(std::int32_t unit, const Value& x);
+
   // --- autocast -----------------------------------------------------------------------------------------------------
   /// Leaves the outermost autocast region: cached copies of weights end.
   void EndAutocast();
@@ -218,6 +230,10 @@ class Tracer {
 
  private:
   friend class Value;
+  friend class ShardedUnits;
+
+  /// Counts of storages that no reference ends: residents, whole parameters of sharded units, what is never computed.
+  static constexpr std::int32_t kUncounted = -(1 << 30);
 
   /// Where a gradient goes: an output slot of a recorded operation.
   struct Edge {
@@ -237,7 +253,8 @@ class Tracer {
     OpKind kind = OpKind::kView;
     std::uint8_t inputs = 0;
     std::uint8_t saved_count = 0;
-    bool is_weight = false;  ///< a leaf whose gradient is a parameter's
+    bool is_weight = false;   ///< a leaf whose gradient is a parameter's
+    bool is_sharded = false;  ///< and whose gradient the unit's hooks take away
     std::array<Edge, 3> edges;
     std::array<Size, 3> in_elements;
     std::array<Dtype, 3> in_dtypes{};
@@ -249,6 +266,7 @@ class Tracer {
     std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
     bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
+    std::int32_t unit = -1;           ///< kUnitEntry, kUnitExit: which sharded module
     Scope scope;
 
     /// A gradient of that input is asked for.
@@ -332,6 +350,7 @@ class Tracer {
 
   std::optional<Dtype> autocast_;
   bool gradients_ = true;
+  ShardedUnits* units_ = nullptr;
   Mode mode_ = Mode::kRecord;
   std::int32_t kept_ = 0;         ///< in kDiscard and kRecompute
   std::int32_t kept_limit_ = 0;   ///< in kRecompute
@@ -339,7 +358,7 @@ class Tracer {
   std::int32_t products_ = 0;     ///< matrix products of the checkpoint so far
   std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far
   Step step_;
-  std::vector<std::int32_t> references_;  ///< of each storage; negative: never allocated
+  std::vector<std::int32_t> references_;  ///< of each storage; negative: kUncounted
   std::vector<Tensor> tensors_;
   std::vector<std::int32_t> free_tensors_;
   std::vector<Node> nodes_;

@@ -1,5 +1,6 @@
 #include "core/trace/training_step.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "core/trace/loss.h"
 #include "core/trace/model.h"
 #include "core/trace/optimizer.h"
+#include "core/trace/sharding.h"
 
 namespace tunefit {
 namespace {
@@ -18,6 +20,8 @@ constexpr Size kOnePerToken{1, Axis::kTokens};
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
                 workload.batch.gradient_accumulation > 1);
+  const std::unique_ptr<ShardedUnits> units = MakeShardedUnits(tracer, workload);
+  tracer.ShardWith(units.get());
   const TracedModel model = MakeModel(tracer, workload, unrolling);
   tracer.scope = {"inputs", Term::kInputs, false};
   const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
@@ -25,6 +29,10 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   LayerContext context;
   Value hidden = RunModel(tracer, model, ids, context, Moment::kForward);
   Value loss = TraceLoss(tracer, workload, model.head, hidden, labels);
+  if (units) {
+    loss = tracer.LeaveUnit(0, loss);
+    units->EndForward();
+  }
   hidden.Drop();  // the Trainer drops the model's outputs before backward
   tracer.Backward(std::move(loss));
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done

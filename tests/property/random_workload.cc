@@ -101,6 +101,14 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
   }
 }
 
+void RandomizeSharding(std::mt19937& random, Workload& workload) {
+  if (Chance(random, 60)) return;
+  workload.parallel.strategy = Strategy::kFsdp2;
+  workload.parallel.gpus = Between(random, 1, 16);
+  workload.parallel.reshard_after_forward = Chance(random, 60);
+  workload.parallel.reduce_dtype = Any(random, {Dtype::kFp32, Dtype::kBf16});
+}
+
 }  // namespace
 
 Workload RandomWorkload(std::mt19937& random) {
@@ -126,6 +134,7 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.habits.loss_shifts_logits = Chance(random, 30);
   workload.batch = {Between(random, 1, 4), Between(random, 1, 2), Between(random, 1, 2048),
                     Any(random, {Packing::kNone, Packing::kPacked}), false};
+  RandomizeSharding(random, workload);
   return workload;
 }
 
@@ -140,7 +149,8 @@ std::string Describe(const Workload& workload) {
        << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights) << ", batch "
        << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
        << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
-       << ", layers " << workload.architecture.layers();
+       << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus
+       << ", reshards " << workload.parallel.reshard_after_forward << ", layers " << workload.architecture.layers();
   return text.str();
 }
 

@@ -18,7 +18,7 @@ constexpr Axes kAxes = Axes::Of(1, 512, {});
 Value Data(Tracer& tracer) { return tracer.Input(kRow, Dtype::kFp32, "data"); }
 
 Value Trained(Tracer& tracer, double elements) {
-  return tracer.Weight({elements, Axis::kOnce}, Dtype::kFp32, Term::kWeights, "weight", true, 1);
+  return tracer.Weight({elements, 1}, Dtype::kFp32, Term::kWeights, "weight", true, 1);
 }
 
 /// Live bytes after the traced operations, and the most along the way.
@@ -49,7 +49,7 @@ TEST(Tracer, AViewSharesItsStorage) {
 
 TEST(Tracer, AFrozenMatrixKeepsNoInput) {
   Tracer tracer(std::nullopt, false);
-  const Value frozen = tracer.Weight({1, Axis::kOnce}, Dtype::kFp32, Term::kWeights, "weight", false, 1);
+  const Value frozen = tracer.Weight({1, 1}, Dtype::kFp32, Term::kWeights, "weight", false, 1);
   tracer.BeginSection(Moment::kForward, -1, 1, 1);
   const Value y = tracer.Linear(Data(tracer), frozen, Value(), 1, 1);
   EXPECT_FALSE(tracer.RequiresGradient(y));

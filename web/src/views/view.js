@@ -86,7 +86,7 @@ export const families = {
   training: ["gradients", "optimizer_states", "optimizer_transient", "autocast_copies"],
   activations: ["checkpoints", "embedding", "attention", "mlp", "norms", "inputs"],
   loss: ["logits_and_loss"],
-  work: ["workspace"],
+  work: ["workspace", "gathered_parameters", "communication_buffers"],
 };
 
 /** @param {string} term @returns {keyof typeof families | "overhead"} */

@@ -24,6 +24,8 @@ export const issues = {
   "issue.unknown_gpu": "“{value}” is not in the catalog. Pick a card from the list.",
   "issue.unknown_gpu.nearest": "“{value}” is not in the catalog. Did you mean {nearest}?",
   "issue.unknown_target_module": "This model has no layer called “{value}”. It has: {known}.",
+  "issue.gpus_do_not_divide": "{value} GPUs cannot be divided into groups of {group}, the number that tensor, pipeline and context parallel need together.",
+  "issue.copies_without_strategy": "With {value} GPUs there are several copies of the model. Choose how they work together: DDP, ZeRO or FSDP.",
   "issue.rank_over_matrix": "A rank of {value} is more than the smallest matrix it adapts, which is {high} wide.",
   "issue.length_over_positions": "This model has learned positions for {high} tokens; {value} is beyond them.",
   "issue.quantized_full_training": "A compressed model cannot be trained in full. Choose LoRA over it, or leave it uncompressed.",

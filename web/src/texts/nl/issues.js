@@ -21,6 +21,8 @@ export const issues = {
   "issue.unknown_gpu": "‘{value}’ staat niet in de catalogus. Kies een kaart uit de lijst.",
   "issue.unknown_gpu.nearest": "‘{value}’ staat niet in de catalogus. Bedoelde je {nearest}?",
   "issue.unknown_target_module": "Dit model heeft geen laag met de naam ‘{value}’. Wel: {known}.",
+  "issue.gpus_do_not_divide": "{value} GPU’s zijn niet te verdelen in groepen van {group}, het aantal dat tensor-, pijplijn- en contextverdeling samen nodig hebben.",
+  "issue.copies_without_strategy": "Met {value} GPU’s zijn er meer kopieën van het model. Kies hoe die samenwerken: DDP, ZeRO of FSDP.",
   "issue.rank_over_matrix": "Een rang van {value} is meer dan de kleinste matrix die wordt aangepast; die is {high} breed.",
   "issue.length_over_positions": "Dit model heeft posities geleerd voor {high} tokens; {value} gaat daaroverheen.",
   "issue.quantized_full_training": "Een samengeperst model kun je niet volledig trainen. Kies LoRA, of pers het model niet samen.",

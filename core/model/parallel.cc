@@ -1,0 +1,28 @@
+#include "core/model/parallel.h"
+
+#include <string>
+
+namespace tunefit {
+
+Issues Validate(const Parallel& parallel) {
+  Issues issues;
+  const std::int64_t shared = parallel.tensor * parallel.pipeline * parallel.context;
+  const std::string gpus = std::to_string(parallel.gpus);
+  const std::string ranks = std::to_string(shared);
+  if (shared > parallel.gpus || parallel.gpus % shared != 0) {
+    issues.push_back(
+        {.code = "gpus_do_not_divide",
+         .field = "parallel.gpus",
+         .message = gpus + " GPUs cannot be divided into groups of " + ranks + " (tensor x pipeline x context).",
+         .values = {{"value", gpus}, {"group", ranks}}});
+  } else if (parallel.strategy == Strategy::kNone && parallel.gpus > shared) {
+    issues.push_back({.code = "copies_without_strategy",
+                      .field = "parallel.strategy",
+                      .message = gpus + " GPUs hold " + std::to_string(parallel.gpus / shared) +
+                                 " copies of the model: say how they work together, \"ddp\" for example.",
+                      .values = {{"value", gpus}}});
+  }
+  return issues;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/dtype.h"
+#include "core/model/issue.h"
+
+namespace tunefit {
+
+/// How the data-parallel ranks share the model. Names as in the request.
+enum class Strategy : std::uint8_t {
+  kNone,
+  kDdp,        ///< torch DistributedDataParallel: everything on every rank, gradients reduced in buckets
+  kZero1,      ///< optimizer states divided (DeepSpeed stage 1; Megatron's distributed optimizer)
+  kZero2,      ///< states and gradients divided (DeepSpeed stage 2)
+  kZero3,      ///< states, gradients and parameters divided, one parameter gathered at a time (DeepSpeed stage 3)
+  kFsdp,       ///< torch FullyShardedDataParallel: one flat parameter a unit
+  kFsdp2,      ///< torch fully_shard: each parameter divided along its first dimension, gathered by unit
+  kDeviceMap,  ///< layers placed one after another on the GPUs of one process (accelerate's device_map)
+};
+
+/// Parameters exist as shards and are gathered where they are used, in the compute dtype.
+constexpr bool ShardsParameters(Strategy strategy) {
+  return strategy == Strategy::kZero3 || strategy == Strategy::kFsdp || strategy == Strategy::kFsdp2;
+}
+
+/// The layout of a job on its GPUs. What is divided among ranks by tensors or layers is divided before the trace; the
+/// strategy acts while it is made.
+struct Parallel {
+  Strategy strategy = Strategy::kNone;
+  std::int64_t gpus = 1;
+  std::int64_t gpus_per_node = 8;
+  std::int64_t tensor = 1;    ///< ranks that share every matrix
+  std::int64_t pipeline = 1;  ///< stages of layers
+  std::int64_t context = 1;   ///< ranks that share every sequence
+  bool reshard_after_forward = true;
+  Dtype reduce_dtype = Dtype::kFp32;  ///< of gradients on their way between ranks
+
+  /// Ranks over which the strategy divides states, gradients and parameters; context ranks hold equal weights.
+  constexpr std::int64_t Shards() const { return gpus / (tensor * pipeline); }
+};
+
+/// Faults of a layout: ranks that do not fill the GPUs, copies of a model without a strategy. `field` is the request's
+/// path.
+Issues Validate(const Parallel& parallel);
+
+}  // namespace tunefit

@@ -1,0 +1,103 @@
+#include "core/trace/sharding.h"
+
+#include <cmath>
+#include <utility>
+
+#include "core/trace/fsdp2.h"
+
+namespace tunefit {
+
+ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
+    : ranks_(static_cast<double>(workload.parallel.Shards())),
+      compute_(workload.precision.compute),
+      reduce_(workload.parallel.reduce_dtype),
+      reshards_(workload.parallel.reshard_after_forward),
+      tracer_(tracer),
+      units_(1) {}
+
+std::int32_t ShardedUnits::Open() {
+  open_ = units();
+  units_.emplace_back();
+  return open_;
+}
+
+ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard) {
+  Parameter parameter;
+  Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
+  parameter.shard_elements = ShardElements(shape);
+  parameter.whole_elements = parameter.shard_elements * ranks_;
+  parameter.shard_dtype = resident.dtype;
+  parameter.whole_dtype = IsFloat(resident.dtype) ? compute_ : resident.dtype;
+  resident.elements.coefficient = parameter.shard_elements;
+  Storage whole = resident;
+  whole.elements.coefficient = parameter.whole_elements;
+  whole.dtype = parameter.whole_dtype;
+  whole.term = Term::kGathered;
+  parameter.whole = static_cast<StorageId>(tracer_.step_.storages.size());
+  tracer_.step_.storages.push_back(whole);
+  tracer_.references_.push_back(Tracer::kUncounted);
+  At(open_).parameters.push_back(parameter);
+  return {shard, parameter.whole, parameter.whole_dtype};
+}
+
+std::int32_t ShardedUnits::Previous(std::int32_t unit) const {
+  if (unit == 0) return units() > 1 ? units() - 1 : -1;
+  return unit > 1 ? unit - 1 : -1;
+}
+
+StorageId ShardedUnits::Allocate(double elements, Dtype dtype, Term term, const char* role) {
+  tracer_.scope.term = term;
+  return tracer_.Allocate({elements, Axis::kOnce}, dtype, role);
+}
+
+void ShardedUnits::Release(StorageId& storage) {
+  if (storage != kNoStorage) tracer_.Release(std::exchange(storage, kNoStorage));
+}
+
+void ShardedUnits::AllocateWhole(Unit& unit) {
+  if (std::exchange(unit.whole, true)) return;
+  for (const Parameter& parameter : unit.parameters) tracer_.step_.events.push_back({parameter.whole, 1});
+}
+
+void ShardedUnits::FreeWhole(Unit& unit) {
+  if (!std::exchange(unit.whole, false)) return;
+  for (const Parameter& parameter : unit.parameters) tracer_.step_.events.push_back({parameter.whole, -1});
+}
+
+ShardedUnits::Gradients ShardedUnits::CountGradients(const Unit& unit) const {
+  Gradients gradients;
+  for (const Parameter& parameter : unit.parameters) {
+    if (parameter.leaf < 0) continue;
+    if (tracer_.nodes_[static_cast<std::size_t>(parameter.leaf)].gradients[0] == kNoStorage) continue;
+    gradients.elements += parameter.whole_elements;
+    gradients.shard_elements += parameter.shard_elements;
+    gradients.dtype = parameter.whole_dtype;
+    gradients.shard_dtype = parameter.shard_dtype;
+  }
+  return gradients;
+}
+
+void ShardedUnits::DropGradients(const Unit& unit) {
+  for (const Parameter& parameter : unit.parameters) {
+    if (parameter.leaf >= 0) Release(tracer_.nodes_[static_cast<std::size_t>(parameter.leaf)].gradients[0]);
+  }
+}
+
+void ShardedUnits::KeepReduced(StorageId reduced) {
+  Storage& storage = tracer_.step_.storages[static_cast<std::size_t>(reduced)];
+  storage.term = Term::kGradients;
+  storage.role = "gradient shards";
+  if (tracer_.step_.gradients_alive) Release(reduced);
+}
+
+std::unique_ptr<ShardedUnits> MakeShardedUnits(Tracer& tracer, const Workload& workload) {
+  if (workload.parallel.Shards() < 2) return nullptr;
+  switch (workload.parallel.strategy) {
+    case Strategy::kFsdp2:
+      return std::make_unique<Fsdp2Units>(tracer, workload);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tunefit

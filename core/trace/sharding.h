@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/model/workload.h"
+#include "core/trace/tracer.h"
+
+namespace tunefit {
+
+/// What a library that shards parameters does around the modules it wraps: torch's module and gradient hooks. A unit is
+/// a wrapped module; its parameters are gathered and freed together. Unit 0 is the root, which owns what no layer does.
+///
+/// On every rank a parameter is a shard (resident) and, while its unit is gathered, the whole tensor, whose storage
+/// comes and goes by these hooks and not by references: the libraries resize it under autograd's hands.
+class ShardedUnits {
+ public:
+  ShardedUnits(Tracer& tracer, const Workload& workload);
+  virtual ~ShardedUnits() = default;
+  ShardedUnits(const ShardedUnits&) = delete;
+  ShardedUnits& operator=(const ShardedUnits&) = delete;
+
+  /// The parameters declared from here on belong to a new unit; its number. Units are opened in the order of the
+  /// forward pass.
+  std::int32_t Open();
+  /// They belong to the root again.
+  void Close() { open_ = 0; }
+
+  /// Makes the resident `shard`, which holds a whole parameter of that shape, one rank's share of it, and adds the
+  /// whole tensor that the modules compute with: its storage and dtype.
+  struct Declared {
+    StorageId shard = kNoStorage;
+    StorageId whole = kNoStorage;
+    Dtype dtype = Dtype::kFp32;
+  };
+  Declared Declare(const WeightShape& shape, StorageId shard);
+  /// The node at which autograd leaves the gradient of the parameter declared last.
+  void SetLeaf(std::int32_t node) { At(open_).parameters.back().leaf = node; }
+
+  virtual void BeforeForward(std::int32_t unit) = 0;
+  virtual void AfterForward(std::int32_t unit) = 0;
+  virtual void EndForward() = 0;
+  virtual void BeforeBackward(std::int32_t unit) = 0;
+  virtual void AfterBackward(std::int32_t unit) = 0;
+  virtual void EndBackward() = 0;
+
+ protected:
+  struct Parameter {
+    StorageId whole = kNoStorage;
+    double whole_elements = 0;  ///< padded to a multiple of the ranks
+    double shard_elements = 0;
+    Dtype shard_dtype = Dtype::kFp32;
+    Dtype whole_dtype = Dtype::kFp32;
+    std::int32_t leaf = -1;  ///< -1: frozen
+  };
+  struct Unit {
+    std::vector<Parameter> parameters;
+    StorageId gathered = kNoStorage;  ///< the buffer of an all-gather under way
+    bool whole = false;               ///< the parameters exist as a whole
+    bool backward_done = false;
+  };
+
+  Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
+  /// Elements of one rank's share of a parameter, padding included.
+  virtual double ShardElements(const WeightShape& shape) const = 0;
+  std::int32_t units() const { return static_cast<std::int32_t>(units_.size()); }
+  /// The unit that ran before this one in the forward pass; -1 for the first. The root is the last to end.
+  std::int32_t Previous(std::int32_t unit) const;
+  StorageId Allocate(double elements, Dtype dtype, Term term, const char* role);
+  void Release(StorageId& storage);  ///< and forgets it
+  void AllocateWhole(Unit& unit);
+  void FreeWhole(Unit& unit);
+  /// The gradients that autograd has left at a unit's parameters, padded, and one rank's share of them.
+  struct Gradients {
+    double elements = 0;
+    double shard_elements = 0;
+    Dtype dtype = Dtype::kFp32;
+    Dtype shard_dtype = Dtype::kFp32;  ///< of the shards they belong to
+  };
+  Gradients CountGradients(const Unit& unit) const;
+  void DropGradients(const Unit& unit);
+  /// One rank's reduced gradients of a unit: they stay, or are added to those of an earlier micro-batch.
+  void KeepReduced(StorageId reduced);
+
+  const double ranks_;
+  const Dtype compute_;
+  const Dtype reduce_;
+  const bool reshards_;
+
+ private:
+  Tracer& tracer_;
+  std::vector<Unit> units_;
+  std::int32_t open_ = 0;
+};
+
+/// The hooks of the workload's strategy; null where parameters are not sharded.
+std::unique_ptr<ShardedUnits> MakeShardedUnits(Tracer& tracer, const Workload& workload);
+
+}  // namespace tunefit
