@@ -32,14 +32,6 @@ Range ReadRange(const ObjectReader& object, std::string_view key, double high) {
   return range;
 }
 
-Overheads::Slack ReadSlack(const ObjectReader& object, std::string_view key) {
-  static constexpr Known kKnown = {"of_moving", "of_loss"};
-  object.Require(key);
-  const ObjectReader reader(object, key);
-  reader.RefuseUnknown(kKnown);
-  return {ReadRange(reader, "of_moving", 10), ReadRange(reader, "of_loss", 10)};
-}
-
 /// Every constant names the runs that it was fitted on.
 void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> constants) {
   overheads.Require("runs");
@@ -55,17 +47,13 @@ void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> 
 }  // namespace
 
 void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
-  static constexpr Known kConstants = {"library_workspace_bytes",
-                                       "allocated_low_fraction",
-                                       "allocated_high_fraction",
-                                       "slack_fixed",
-                                       "slack_varied",
-                                       "contexts"};
-  static constexpr Known kKnown = {"library_workspace_bytes",
-                                   "allocated_low_fraction",
+  static constexpr Known kConstants = {"allocated_low_fraction", "allocated_high_fraction", "reserved_low_fraction",
+                                       "reserved_high_fraction", "varied_of_moving",        "contexts"};
+  static constexpr Known kKnown = {"allocated_low_fraction",
                                    "allocated_high_fraction",
-                                   "slack_fixed",
-                                   "slack_varied",
+                                   "reserved_low_fraction",
+                                   "reserved_high_fraction",
+                                   "varied_of_moving",
                                    "contexts",
                                    "runs"};
   static constexpr Known kContextKnown = {"architecture", "bytes"};
@@ -73,11 +61,11 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
   if (!object.present()) return;
   Overheads& overheads = catalog.overheads;
   object.RefuseUnknown(kKnown);
-  overheads.library_workspace_bytes = ReadNumber(object, "library_workspace_bytes", kMostBytes);
   overheads.allocated_low_fraction = ReadNumber(object, "allocated_low_fraction", 1);
   overheads.allocated_high_fraction = ReadNumber(object, "allocated_high_fraction", 10);
-  overheads.slack_fixed = ReadSlack(object, "slack_fixed");
-  overheads.slack_varied = ReadSlack(object, "slack_varied");
+  overheads.reserved_low_fraction = ReadNumber(object, "reserved_low_fraction", 1);
+  overheads.reserved_high_fraction = ReadNumber(object, "reserved_high_fraction", 10);
+  overheads.varied_of_moving = ReadRange(object, "varied_of_moving", 10);
   object.Require("contexts");
   bool has_any = false;
   ForEachRow(object, "contexts", [&](const ObjectReader& row) {

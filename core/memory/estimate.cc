@@ -4,6 +4,7 @@
 
 #include "core/memory/ledger.h"
 #include "core/memory/replay.h"
+#include "core/memory/reserved.h"
 #include "core/trace/training_step.h"
 
 namespace tunefit {
@@ -51,27 +52,39 @@ Range Capped(const Range& wish, const Range& need, double room) {
           std::min(wish.high, std::max(need.high, room))};
 }
 
+/// MEM-120  The simulated allocator with the spread of measured runs around it. Never below what is allocated.
+Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated,
+                    const Range& varied_share) {
+  const double moving = estimate.phases.peak_step - estimate.phases.between_steps;
+  const Range spread{simulated * (1 - overheads.reserved_low_fraction), simulated,
+                     simulated * (1 + overheads.reserved_high_fraction)};
+  const Range range = spread + varied_share * moving;
+  return {std::max(range.low, estimate.allocated.low), std::max(range.expected, estimate.allocated.expected),
+          std::max(range.high, estimate.allocated.high)};
+}
+
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
 void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
-                  double paged_bytes) {
+                  const Step& step, const Axes& axes) {
   const double live = estimate.phases.peak_step;
-  const double moving = live - estimate.phases.between_steps;
-  const double workspace = overheads.library_workspace_bytes;
-  const Range library{workspace, workspace, workspace};
+  AllocatorUse use{.workspace_bytes = BlasWorkspaceBytes(gpu)};
+  const double workspaces = 2 * use.workspace_bytes;
+  const Range library{workspaces, workspaces, workspaces};
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
   const Range context = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
+  const double paged_bytes = SumResidents(step, step.paged_states, axes);
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
   estimate.allocated = Range{live, live, live} + library + spread;
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
-  const Overheads::Slack& share = varied ? overheads.slack_varied : overheads.slack_fixed;
-  const Range slack = share.of_moving * moving + share.of_loss * estimate.loss_bytes;
-  estimate.reserved = estimate.allocated + slack;
+  const Range varied_share = varied ? overheads.varied_of_moving : Range{};
+  estimate.simulated_reserved = ReservedBytes(step, axes, use);
+  estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved, varied_share);
   estimate.device = estimate.reserved + context + paged;
-  if (gpu != nullptr) {
-    // Before it runs out of memory the allocator gives back every block that is free as a whole: only the holes stay.
-    const double closed = share.of_moving.expected * moving;
-    const Range need = estimate.allocated + Range{0, closed, closed};
+  if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
+    // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
+    use.full_card = true;
+    const Range need = ReservedRange(estimate, overheads, ReservedBytes(step, axes, use), {});
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.
     estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);
@@ -178,7 +191,7 @@ MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes&
   estimate.phases.save = estimate.phases.between_steps;
   estimate.loss_bytes = LossBytes(step, replay);
   estimate.host.checkpoints = SumResidents(step, step.host_checkpoints, axes);
-  AddOverheads(estimate, workload, gpu, overheads, SumResidents(step, step.paged_states, axes));
+  AddOverheads(estimate, workload, gpu, overheads, step, axes);
   return estimate;
 }
 

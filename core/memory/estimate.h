@@ -75,6 +75,7 @@ struct MemoryEstimate {
   HostBytes host;
   Moment peak_moment = Moment::kBackward;
   double loss_bytes = 0;  ///< what the loss adds to the forward pass at its highest: logits and what becomes of them
+  double simulated_reserved = 0;  ///< what the simulated allocator holds, before the spread of measured runs
   Range allocated, reserved, device;
   std::vector<Overhead> overheads;
   std::vector<TermBytes> terms;         ///< sums exactly to phases.peak_step; empty in a summary

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/hardware.h"
+
 namespace tunefit {
 
 /// An estimate with the interval that should hold 90 of 100 real runs. Bytes.
@@ -21,20 +23,15 @@ struct Overhead {
 };
 
 /// The empirical part: from live tensors to allocated, reserved and device bytes. Fitted by a script from named runs
-/// (catalog/overheads.json names them), never typed in by hand. Fractions are of the live peak, or of what is said.
+/// (catalog/overheads.json names them), never typed in by hand.
 struct Overheads {
-  /// allocated = live peak + workspace_bytes of the math libraries; its range is a fraction either way.
-  double library_workspace_bytes = 0;
+  /// How far measured max_memory_allocated lies below and above live peak and workspaces: shares of the live peak.
   double allocated_low_fraction = 0, allocated_high_fraction = 0;
-  /// reserved = allocated + what the caching allocator keeps beside it: a share of all that comes and goes within a
-  /// step (peak minus between_steps), and a share of what the loss adds on top of the forward pass: its blocks are too
-  /// large for the holes the layers leave, and the layers break them up.
-  struct Slack {
-    Range of_moving;
-    Range of_loss;
-  };
-  Slack slack_fixed;   ///< lengths all equal
-  Slack slack_varied;  ///< lengths vary from batch to batch
+  /// How far measured max_memory_reserved lies below and above the simulated allocator's: shares of it.
+  double reserved_low_fraction = 0, reserved_high_fraction = 0;
+  /// What lengths that vary from batch to batch add to it, as blocks of ever new sizes find no hole that fits: a share
+  /// of all that comes and goes within a step (peak minus between_steps).
+  Range varied_of_moving;
   /// The driver's context and kernels on the card, outside torch's counters.
   struct Context {
     std::string architecture;  ///< of the GPU; empty for any
@@ -42,6 +39,10 @@ struct Overheads {
   };
   std::vector<Context> contexts;
 };
+
+/// MEM-30  What torch counts for cuBLAS: a workspace in each thread that multiplies (the forward's and autograd's), by
+/// the GPU's generation (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize). Bytes of one; `gpu` may be null.
+double BlasWorkspaceBytes(const Gpu* gpu);
 
 Range operator+(const Range& a, const Range& b);
 Range operator*(const Range& range, double factor);

@@ -149,11 +149,11 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
 
 TEST_F(Laws, RangesAreOrderedOnEveryCard) {
   Overheads overheads;
-  overheads.library_workspace_bytes = 2e7;
   overheads.allocated_low_fraction = 0.1;
   overheads.allocated_high_fraction = 0.05;
-  overheads.slack_fixed = {{0.1, 0.2, 0.7}, {0, 0.3, 1}};
-  overheads.slack_varied = {{0, 0.5, 1.2}, {0.2, 1.2, 2.7}};
+  overheads.reserved_low_fraction = 0.05;
+  overheads.reserved_high_fraction = 0.2;
+  overheads.varied_of_moving = {0.1, 0.5, 1.2};
   overheads.contexts = {{"", {5e5, 6e5, 9e5}}};
   ForEachWorkload([&overheads](const Workload& workload) {
     const double device = EstimateMemory(workload, nullptr, overheads, Detail::kSummary).device.expected;

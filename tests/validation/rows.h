@@ -34,6 +34,8 @@ struct Row {
   bool quantized = false;  ///< the base is
   double measured_bytes = 0;
   double usable_bytes = 0;               ///< of the card; 0 where none is stated
+  std::string gpu_architecture;          ///< empty where none is stated
+  double workspace_bytes = 0;            ///< of the math libraries, as the estimate has it
   std::map<std::string, double> phases;  ///< measured live bytes by phase
   double parameters = 0, trainable_parameters = 0;
   std::int64_t counted_parameters = 0;

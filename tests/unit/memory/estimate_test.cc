@@ -9,9 +9,9 @@ namespace {
 
 Overheads SomeOverheads() {
   Overheads overheads;
-  overheads.library_workspace_bytes = 1e7;
-  overheads.slack_fixed = {{0, 0.1, 0.2}, {0, 0.3, 0.6}};
-  overheads.slack_varied = {{0.2, 0.4, 0.8}, {0, 0.5, 1}};
+  overheads.reserved_low_fraction = 0.05;
+  overheads.reserved_high_fraction = 0.1;
+  overheads.varied_of_moving = {0.2, 0.4, 0.8};
   overheads.contexts = {{"", {5e8, 6e8, 9e8}}, {"Hopper", {5.5e8, 6e8, 6.5e8}}};
   return overheads;
 }

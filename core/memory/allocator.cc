@@ -1,0 +1,144 @@
+#include "core/memory/allocator.h"
+
+#include <algorithm>
+
+namespace tunefit {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kGranule = 512;
+/// kLargeBuffer, kMinLargeAlloc, kRoundLarge and kSmallSize of CUDACachingAllocator.h.
+constexpr std::int64_t kSharedSegment = 20 * kMiB;
+constexpr std::int64_t kOwnSegmentFrom = 10 * kMiB;
+constexpr std::int64_t kSegmentGranule = 2 * kMiB;
+constexpr std::int64_t kLeastRest = kMiB;
+
+std::int64_t RoundUp(std::int64_t bytes, std::int64_t granule) { return (bytes + granule - 1) / granule * granule; }
+
+}  // namespace
+
+std::vector<CachingAllocator::FreePiece>::iterator CachingAllocator::Find(std::int64_t bytes, std::int64_t address) {
+  return std::lower_bound(free_.begin(), free_.end(), FreePiece{bytes, address, kNone},
+                          [](const FreePiece& a, const FreePiece& b) {
+                            return a.bytes != b.bytes ? a.bytes < b.bytes : a.address < b.address;
+                          });
+}
+
+CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {
+  if (unused_.empty()) {
+    pieces_.push_back(piece);
+    return static_cast<Block>(pieces_.size() - 1);
+  }
+  const Block block = unused_.back();
+  unused_.pop_back();
+  At(block) = piece;
+  return block;
+}
+
+CachingAllocator::Block CachingAllocator::NewSegment(std::int64_t bytes) {
+  const std::int64_t segment = bytes < kOwnSegmentFrom ? kSharedSegment : RoundUp(bytes, kSegmentGranule);
+  const Block block = NewPiece({end_address_, segment, kNone, kNone, false});
+  end_address_ += segment + 1;  // segments do not touch
+  reserved_ += segment;
+  peak_reserved_ = std::max(peak_reserved_, reserved_);
+  return block;
+}
+
+/// release_cached_blocks: what cudaMalloc's failure leads to.
+void CachingAllocator::ReleaseFreeSegments() {
+  const auto kept = std::remove_if(free_.begin(), free_.end(), [this](const FreePiece& free) {
+    const Piece& piece = At(free.piece);
+    if (piece.before != kNone || piece.after != kNone) return false;
+    reserved_ -= piece.bytes;
+    unused_.push_back(free.piece);
+    return true;
+  });
+  free_.erase(kept, free_.end());
+}
+
+/// The segment's free end, made large enough.
+CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes) {
+  const bool free_end = last_ != kNone && At(last_).free;
+  const std::int64_t there = free_end ? At(last_).bytes : 0;
+  const std::int64_t more = RoundUp(bytes - there, kSharedSegment);
+  if (free_end) {
+    RemoveFree(last_);
+    At(last_).bytes += more;
+  } else {
+    const Block block = NewPiece({end_address_, more, last_, kNone, false});
+    if (last_ != kNone) At(last_).after = block;
+    last_ = block;
+  }
+  end_address_ += more;
+  reserved_ += more;
+  peak_reserved_ = std::max(peak_reserved_, reserved_);
+  return last_;
+}
+
+CachingAllocator::Block CachingAllocator::Take(std::int64_t bytes) {
+  const auto found = Find(bytes, -1);
+  if (found == free_.end()) {
+    if (expandable_) return Grow(bytes);
+    if (full_card_) ReleaseFreeSegments();
+    return NewSegment(bytes);
+  }
+  const Block block = found->piece;
+  free_.erase(found);
+  At(block).free = false;
+  return block;
+}
+
+void CachingAllocator::CutTail(Block block, std::int64_t bytes) {
+  const Piece whole = At(block);
+  const Block tail = NewPiece({whole.address + bytes, whole.bytes - bytes, block, whole.after, false});
+  if (whole.after != kNone) At(whole.after).before = tail;
+  if (last_ == block) last_ = tail;
+  At(block).after = tail;
+  At(block).bytes = bytes;
+  AddFree(tail);
+}
+
+CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes) {
+  const Block block = Take(bytes);
+  const std::int64_t rest = At(block).bytes - bytes;
+  if (expandable_ ? rest >= kGranule : rest > kLeastRest) CutTail(block, bytes);
+  return block;
+}
+
+void CachingAllocator::AddFree(Block block) {
+  Piece& piece = At(block);
+  piece.free = true;
+  free_.insert(Find(piece.bytes, piece.address), {piece.bytes, piece.address, block});
+}
+
+void CachingAllocator::RemoveFree(Block block) {
+  Piece& piece = At(block);
+  piece.free = false;
+  free_.erase(Find(piece.bytes, piece.address));
+}
+
+void CachingAllocator::Join(Block block) {
+  const Block next = At(block).after;
+  const Piece gone = At(next);
+  At(block).bytes += gone.bytes;
+  At(block).after = gone.after;
+  if (gone.after != kNone) At(gone.after).before = block;
+  if (last_ == next) last_ = block;
+  unused_.push_back(next);
+}
+
+void CachingAllocator::Free(Block block) {
+  const Piece piece = At(block);
+  if (piece.after != kNone && At(piece.after).free) {
+    RemoveFree(piece.after);
+    Join(block);
+  }
+  if (piece.before != kNone && At(piece.before).free) {
+    RemoveFree(piece.before);
+    Join(piece.before);
+    block = piece.before;
+  }
+  AddFree(block);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tunefit {
+
+/// PyTorch's caching allocator on one stream, for blocks above 1 MiB (c10/cuda/CUDACachingAllocator.cpp with its
+/// defaults): a request takes the smallest free block that holds it, at the lowest address, and splits it where more
+/// than 1 MiB remains; without one it gets a segment of 20 MiB, or from 10 MiB on of its own size rounded up to 2 MiB.
+/// A freed block joins its free neighbours.
+class CachingAllocator {
+ public:
+  /// `expandable`: one segment that grows at its end (expandable_segments:True), 20 MiB at a time, and splits at 512.
+  /// `full_card`: there is never room for one more segment, so free ones are given back first.
+  CachingAllocator(bool expandable, bool full_card) : expandable_(expandable), full_card_(full_card) {}
+
+  using Block = std::int32_t;
+  static constexpr Block kNone = -1;
+
+  /// Whole multiples of 512 bytes above 1 MiB.
+  Block Allocate(std::int64_t bytes);
+  void Free(Block block);
+
+  /// What torch.cuda.max_memory_reserved() counts for them.
+  std::int64_t peak_reserved_bytes() const { return peak_reserved_; }
+
+ private:
+  struct Piece {
+    std::int64_t address = 0;
+    std::int64_t bytes = 0;
+    Block before = kNone, after = kNone;  ///< neighbours in the segment
+    bool free = false;
+  };
+  /// Sorted by size, then by address.
+  struct FreePiece {
+    std::int64_t bytes;
+    std::int64_t address;
+    Block piece;
+  };
+
+  Piece& At(Block block) { return pieces_[static_cast<std::size_t>(block)]; }
+  std::vector<FreePiece>::iterator Find(std::int64_t bytes, std::int64_t address);
+  Block NewPiece(const Piece& piece);
+  Block NewSegment(std::int64_t bytes);
+  Block Grow(std::int64_t bytes);
+  void ReleaseFreeSegments();
+  Block Take(std::int64_t bytes);
+  void CutTail(Block block, std::int64_t bytes);
+  void AddFree(Block block);
+  void RemoveFree(Block block);
+  /// `block` takes in the free piece behind it.
+  void Join(Block block);
+
+  bool expandable_;
+  bool full_card_;
+  std::vector<Piece> pieces_;
+  std::vector<Block> unused_;  ///< of pieces_
+  std::vector<FreePiece> free_;
+  Block last_ = kNone;  ///< of the expandable segment
+  std::int64_t end_address_ = 0;
+  std::int64_t reserved_ = 0, peak_reserved_ = 0;
+};
+
+}  // namespace tunefit
