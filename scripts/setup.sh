@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/setup.sh build|native|test|lint...: installs what those need and is missing. Quick, and silent, when nothing is.
 #   build  compilers, Emscripten, Node and the npm packages: enough for `make serve` and `make dist`
-#   native GoogleTest and Google Benchmark: enough to build natively, as `make validate` and the accuracy report need
+#   native GoogleTest, Google Benchmark and Python: enough to build natively, as `make validate` and the accuracy report need
 #   test   the three browsers
 #   lint   clang-format and clang-tidy
 # On Debian and Ubuntu through apt-get, as root or with sudo. Elsewhere it says what to install.
@@ -30,6 +30,7 @@ for part in "$@"; do
     native)
       need libgtest-dev "/usr/*include/gtest/gtest.h"
       need libbenchmark-dev "/usr/*include/benchmark/benchmark.h"
+      need python3 python3
       ;;
     test)
       need chromium chromium
