@@ -81,9 +81,16 @@ export interface Request {
     weights?: "bf16" | "fp16" | "fp32" | "fp8";
     compute?: "bf16" | "fp16" | "fp32" | "fp8";
     autocast?: boolean;
+    /** 16-bit weights train through an fp32 copy that the optimizer keeps. */
     master_weights?: boolean;
+    /** Of the moments, where they are not packed; left out, what the optimizer takes by itself. */
+    optimizer_states?: "fp32" | "bf16" | "fp16";
   };
+  /** Hugging Face's `optim` names, and `adamw_hf`, `muon`, `adam_mini`. */
   optimizer?: string;
+  /** Of the projections of GaLore and APOLLO. */
+  optimizer_rank?: number;
+  /** Each parameter is updated, and its gradient freed, as soon as backward has made it. */
   optimizer_in_backward?: boolean;
   fused_kernels?: string[];
   batch?: {

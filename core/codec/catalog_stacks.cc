@@ -41,7 +41,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",         "loss_shifts_logits",
                                    "autocast_upcasts_outputs", "sdpa_repeats_kv",       "fsdp_upcasts_trainable",
                                    "fsdp1_keeps_gradients",    "selective_checkpoint",  "checkpoint_recompute",
-                                   "offload_blocks_on_card",   "gptq_unpacks_in_torch", "gptq_lora_casts_input"};
+                                   "offload_blocks_on_card",   "gptq_unpacks_in_torch", "gptq_lora_casts_input",
+                                   "master_gradients"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -55,6 +56,10 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
   habits.gptq_unpacks_in_torch = switches.Flag("gptq_unpacks_in_torch").value_or(habits.gptq_unpacks_in_torch);
   habits.gptq_lora_casts_input = switches.Flag("gptq_lora_casts_input").value_or(habits.gptq_lora_casts_input);
+  static constexpr Known kMasterGradients = {"cast_in_step", "fp32_buffer"};  // in the order of MasterGradients
+  if (const auto gradients = switches.Choice("master_gradients", kMasterGradients)) {
+    habits.master_gradients = static_cast<MasterGradients>(*gradients);
+  }
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   if (const auto kept = switches.Choice("selective_checkpoint", kSelective)) {
     habits.selective_checkpoint = static_cast<SelectiveCheckpoint>(*kept);

@@ -113,6 +113,7 @@ void WriteLimits(JsonWriter& writer) {
   writer.BeginObject();
   WriteLimit(writer, "method.rank", words::kRank);
   WriteLimit(writer, "method.dropout", 0, 1);
+  WriteLimit(writer, "optimizer_rank", words::kRank);
   WriteLimit(writer, "batch.per_device", words::kPerDevice);
   WriteLimit(writer, "batch.gradient_accumulation", words::kAccumulation);
   WriteLimit(writer, "batch.sequence_length", words::kSequenceLength);

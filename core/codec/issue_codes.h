@@ -50,6 +50,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"too_many_tokens", "A micro-batch holds more tokens than is computed.", "value high"},
     {"unknown_target_module", "The model has no linear module of that name.", "value known"},
     {"rank_over_matrix", "The rank is over the smaller side of an adapted matrix.", "value high"},
+    {"accumulation_in_backward", "Gradients that are applied within backward cannot be accumulated.", "value"},
     {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
     {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},

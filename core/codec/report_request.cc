@@ -98,6 +98,7 @@ void WritePrecision(JsonWriter& writer, const PrecisionFields& precision) {
   Write(writer, "compute", precision.compute);
   Write(writer, "autocast", precision.autocast);
   Write(writer, "master_weights", precision.master_weights);
+  Write(writer, "optimizer_states", precision.optimizer_states);
   writer.EndObject();
 }
 
@@ -159,6 +160,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   WriteQuantization(writer, request.quantization);
   WritePrecision(writer, request.precision);
   Write(writer, "optimizer", request.optimizer);
+  Write(writer, "optimizer_rank", request.optimizer_rank);
   Write(writer, "optimizer_in_backward", request.optimizer_in_backward);
   Write(writer, "fused_kernels", request.fused_kernels);
   WriteBatch(writer, request.batch);

@@ -154,6 +154,7 @@ void Completer::CompleteCheckpointing() {
 void Completer::CompleteTraining() {
   Take(request_.task, "sft", "task");
   Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
+  if (HasRank(ReadOptimizer(*request_.optimizer).optimizer)) Take(request_.optimizer_rank, 128, "optimizer_rank");
   Take(request_.optimizer_in_backward, stack_.optimizer_in_backward, false, "optimizer_in_backward");
   Take(request_.fused_kernels, {}, "fused_kernels");
   BatchFields& batch = request_.batch;

@@ -90,7 +90,7 @@ QuantizationFields ReadQuantization(const ObjectReader& request, bool needs_kind
 }
 
 PrecisionFields ReadPrecision(const ObjectReader& request) {
-  static constexpr Known kKnown = {"weights", "compute", "autocast", "master_weights"};
+  static constexpr Known kKnown = {"weights", "compute", "autocast", "master_weights", "optimizer_states"};
   const ObjectReader precision(request, "precision");
   precision.RefuseUnknown(kKnown);
   PrecisionFields fields;
@@ -98,6 +98,7 @@ PrecisionFields ReadPrecision(const ObjectReader& request) {
   fields.compute = ReadWord(precision, "compute", words::kPrecision);
   fields.autocast = precision.Flag("autocast");
   fields.master_weights = precision.Flag("master_weights");
+  fields.optimizer_states = ReadWord(precision, "optimizer_states", words::kAdapterDtype);
   return fields;
 }
 
@@ -213,6 +214,7 @@ void ReadHardware(const ObjectReader& request, RequestFields& fields) {
 void ReadTraining(const ObjectReader& request, RequestFields& fields) {
   fields.precision = ReadPrecision(request);
   fields.optimizer = ReadWord(request, "optimizer", words::kOptimizer);
+  fields.optimizer_rank = ReadCount(request, "optimizer_rank", words::kRank);
   fields.optimizer_in_backward = request.Flag("optimizer_in_backward");
   fields.batch = ReadBatch(request);
   fields.checkpointing = ReadCheckpointing(request);
@@ -244,10 +246,10 @@ bool IsMonth(std::string_view text) {
 
 RequestFields ReadRequestFields(const ObjectReader& request) {
   static constexpr Known kKnown = {
-      "version", "model",         "task",   "method",  "quantization", "precision",     "optimizer",
-      "batch",   "fused_kernels", "stack",  "compile", "attention",    "stack_version", "optimizer_in_backward",
-      "loss",    "parallel",      "detail", "rollout", "include",      "hardware",      "gradient_checkpointing",
-      "dataset", "pricing"};
+      "version", "model",         "task",          "method",  "quantization", "precision",     "optimizer",
+      "batch",   "fused_kernels", "stack",         "compile", "attention",    "stack_version", "optimizer_in_backward",
+      "loss",    "parallel",      "detail",        "rollout", "include",      "hardware",      "gradient_checkpointing",
+      "dataset", "pricing",       "optimizer_rank"};
   RequestFields fields;
   request.RefuseUnknown(kKnown);
   request.Require("version");
@@ -269,8 +271,8 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
 
 RequestFields ReadStackDefaults(const ObjectReader& defaults) {
   static constexpr Known kKnown = {
-      "precision", "optimizer", "optimizer_in_backward", "attention", "gradient_checkpointing", "loss", "compile",
-      "batch",     "method",    "quantization"};
+      "precision", "optimizer", "optimizer_in_backward", "attention",     "gradient_checkpointing", "loss", "compile",
+      "batch",     "method",    "quantization",          "optimizer_rank"};
   static constexpr Known kMethodKnown = {"rank", "dropout", "adapter_dtype", "dora", "target_modules"};
   RequestFields fields;
   defaults.RefuseUnknown(kKnown);

@@ -39,6 +39,7 @@ struct QuantizationFields {
 struct PrecisionFields {
   Field<Word> weights, compute;
   Field<bool> autocast, master_weights;
+  Field<Word> optimizer_states;
 };
 
 struct BatchFields {
@@ -76,6 +77,7 @@ struct RequestFields {
   QuantizationFields quantization;
   PrecisionFields precision;
   Field<Word> optimizer;
+  Field<std::int64_t> optimizer_rank;
   Field<bool> optimizer_in_backward;
   Field<std::vector<Word>> fused_kernels;
   BatchFields batch;

@@ -88,9 +88,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   }
   refuser.Only("precision.weights", *request.precision.weights, words::modelled::kPrecision);
   refuser.Only("precision.compute", *request.precision.compute, words::modelled::kPrecision);
-  refuser.OnlyFalse("precision.master_weights", request.precision.master_weights);
   refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
-  refuser.OnlyFalse("optimizer_in_backward", request.optimizer_in_backward);
   refuser.Only("gradient_checkpointing", request.checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
   refuser.Only("attention", *request.attention, words::modelled::kAttention);
   refuser.OnlyFalse("compile", request.compile);

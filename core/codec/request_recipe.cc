@@ -3,6 +3,75 @@
 #include "core/codec/request_words.h"
 
 namespace tunefit {
+namespace {
+
+struct OptimizerName {
+  std::string_view word;
+  Optimizer optimizer;
+};
+
+constexpr OptimizerName kOptimizers[] = {
+    {"adamw_torch", Optimizer::kAdamwForeach},
+    {"adamw_torch_fused", Optimizer::kAdamwFused},
+    {"adamw_apex_fused", Optimizer::kAdamwFused},
+    {"adamw_hf", Optimizer::kAdamwLoop},
+    {"adamw_anyprecision", Optimizer::kAdamwAnyPrecision},
+    {"adamw_torch_8bit", Optimizer::kAdamwTorchao8bit},
+    {"adamw_torch_4bit", Optimizer::kAdamwTorchao4bit},
+    {"adamw_bnb_8bit", Optimizer::kAdamw8bit},
+    {"adamw_8bit", Optimizer::kAdamw8bit},
+    {"paged_adamw_32bit", Optimizer::kPagedAdamw32bit},
+    {"paged_adamw_8bit", Optimizer::kPagedAdamw8bit},
+    {"ademamix", Optimizer::kAdemamix},
+    {"ademamix_8bit", Optimizer::kAdemamix8bit},
+    {"paged_ademamix_32bit", Optimizer::kPagedAdemamix32bit},
+    {"paged_ademamix_8bit", Optimizer::kPagedAdemamix8bit},
+    {"lion_32bit", Optimizer::kLion32bit},
+    {"lion_8bit", Optimizer::kLion8bit},
+    {"paged_lion_32bit", Optimizer::kPagedLion32bit},
+    {"paged_lion_8bit", Optimizer::kPagedLion8bit},
+    {"rmsprop_bnb", Optimizer::kRmspropBnb32bit},
+    {"rmsprop_bnb_32bit", Optimizer::kRmspropBnb32bit},
+    {"rmsprop_bnb_8bit", Optimizer::kRmspropBnb8bit},
+    {"adafactor", Optimizer::kAdafactor},
+    {"sgd", Optimizer::kSgd},
+    {"adagrad", Optimizer::kAdagrad},
+    {"rmsprop", Optimizer::kRmsprop},
+    {"galore_adamw", Optimizer::kGaloreAdamw},
+    {"galore_adamw_8bit", Optimizer::kGaloreAdamw8bit},
+    {"galore_adafactor", Optimizer::kGaloreAdafactor},
+    {"apollo_adamw", Optimizer::kApolloAdamw},
+    {"muon", Optimizer::kMuon},
+    {"adam_mini", Optimizer::kAdamMini},
+    {"lomo", Optimizer::kLomo},
+    {"adalomo", Optimizer::kAdalomo},
+    {"grokadamw", Optimizer::kGrokadamw},
+    {"schedule_free_adamw", Optimizer::kScheduleFreeAdamw},
+    {"schedule_free_radam", Optimizer::kScheduleFreeAdamw},
+    {"schedule_free_sgd", Optimizer::kScheduleFreeSgd},
+    {"stable_adamw", Optimizer::kStableAdamw},
+};
+
+constexpr std::string_view kLayerwise = "_layerwise";
+
+}  // namespace
+
+OptimizerWord ReadOptimizer(std::string_view word) {
+  OptimizerWord read;
+  if (word.size() > kLayerwise.size() && word.substr(word.size() - kLayerwise.size()) == kLayerwise) {
+    word.remove_suffix(kLayerwise.size());
+    read.layerwise = true;
+  }
+  for (const OptimizerName& known : kOptimizers) {
+    if (known.word == word) read.optimizer = known.optimizer;
+  }
+  return read;
+}
+
+bool HasRank(Optimizer optimizer) {
+  return optimizer == Optimizer::kGaloreAdamw || optimizer == Optimizer::kGaloreAdamw8bit ||
+         optimizer == Optimizer::kGaloreAdafactor || optimizer == Optimizer::kApolloAdamw;
+}
 
 // words::kQuantization is in the order of QuantizationKind, which begins with kNone.
 

@@ -20,4 +20,14 @@ bool HasGroups(QuantizationKind kind);
 /// Weights that share a scale where nobody says it: what the formats' own configs take.
 std::int64_t UsualGroupSize(QuantizationKind kind);
 
+/// The update rule of a word among words::modelled::kOptimizer, and whether it updates within backward by its name.
+struct OptimizerWord {
+  Optimizer optimizer = Optimizer::kAdamwFused;
+  bool layerwise = false;
+};
+OptimizerWord ReadOptimizer(std::string_view word);
+
+/// GaLore and APOLLO have a rank.
+bool HasRank(Optimizer optimizer);
+
 }  // namespace tunefit

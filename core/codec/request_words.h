@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 // The words and limits of the request, as wasm/tunefit.d.ts has them. What stands here but is not modelled yet gets an
@@ -30,52 +31,53 @@ inline constexpr std::array<std::string_view, 2> kDetail = {"full", "summary"};
 /// Stacks of the contract; those that the catalog describes are modelled.
 inline constexpr std::array<std::string_view, 8> kStack = {"transformers", "torchtune", "torchtitan", "litgpt",
                                                            "llm-foundry",  "unsloth",   "deepspeed",  "megatron"};
-/// Hugging Face's `optim` names.
-inline constexpr std::array<std::string_view, 44> kOptimizer = {
+/// Hugging Face's `optim` names, and what other trainers offer: adamw_hf (transformers before 5), muon, adam_mini.
+inline constexpr std::array<std::string_view, 45> kOptimizer = {
     "adamw_torch",
     "adamw_torch_fused",
     "adamw_bnb_8bit",
     "adamw_8bit",
     "paged_adamw_32bit",
     "paged_adamw_8bit",
-    "adamw_hf",
-    "adamw_torch_xla",
-    "adamw_torch_npu_fused",
-    "adamw_apex_fused",
-    "adamw_anyprecision",
-    "adamw_torch_4bit",
-    "adamw_torch_8bit",
     "adafactor",
-    "ademamix",
-    "ademamix_8bit",
-    "paged_ademamix_32bit",
-    "paged_ademamix_8bit",
     "sgd",
-    "adagrad",
-    "lion_8bit",
     "lion_32bit",
+    "lion_8bit",
     "paged_lion_32bit",
     "paged_lion_8bit",
-    "rmsprop",
-    "rmsprop_bnb",
-    "rmsprop_bnb_8bit",
-    "rmsprop_bnb_32bit",
+    "muon",
+    "adam_mini",
     "galore_adamw",
     "galore_adamw_8bit",
     "galore_adafactor",
     "galore_adamw_layerwise",
     "galore_adamw_8bit_layerwise",
     "galore_adafactor_layerwise",
-    "lomo",
-    "adalomo",
-    "grokadamw",
-    "schedule_free_radam",
-    "schedule_free_adamw",
-    "schedule_free_sgd",
     "apollo_adamw",
     "apollo_adamw_layerwise",
+    "lomo",
+    "adalomo",
+    "adamw_torch_8bit",
+    "adamw_torch_4bit",
+    "ademamix",
+    "ademamix_8bit",
+    "paged_ademamix_32bit",
+    "paged_ademamix_8bit",
+    "schedule_free_adamw",
+    "schedule_free_radam",
+    "schedule_free_sgd",
     "stable_adamw",
-    "muon",
+    "grokadamw",
+    "adamw_apex_fused",
+    "adamw_anyprecision",
+    "adamw_hf",
+    "adagrad",
+    "rmsprop",
+    "rmsprop_bnb",
+    "rmsprop_bnb_8bit",
+    "rmsprop_bnb_32bit",
+    "adamw_torch_xla",
+    "adamw_torch_npu_fused",
 };
 
 /// What the core models today: a subset of the words above, in the order in which a page offers them.
@@ -84,9 +86,8 @@ namespace modelled {
 inline constexpr std::array<std::string_view, 2> kTask = {"sft", "pretrain"};
 inline constexpr std::array<std::string_view, 2> kMethod = {"full", "lora"};
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
-/// adamw_8bit is adamw_bnb_8bit by another name.
-inline constexpr std::array<std::string_view, 6> kOptimizer = {"adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit",
-                                                               "adamw_8bit",  "paged_adamw_32bit", "paged_adamw_8bit"};
+/// All but those for other accelerators than GPUs, which are the last two.
+inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);
 inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
 inline constexpr std::array<std::string_view, 4> kAttention = {"flash_attention_2", "flash_attention_3", "sdpa",
                                                                "eager"};

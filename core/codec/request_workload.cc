@@ -18,14 +18,6 @@ Dtype ReadDtype(Word word) {
   return Dtype::kFp8;
 }
 
-Optimizer ReadOptimizer(Word word) {
-  if (word == "adamw_torch") return Optimizer::kAdamwForeach;
-  if (word == "adamw_bnb_8bit" || word == "adamw_8bit") return Optimizer::kAdamw8bit;
-  if (word == "paged_adamw_32bit") return Optimizer::kPagedAdamw32bit;
-  if (word == "paged_adamw_8bit") return Optimizer::kPagedAdamw8bit;
-  return Optimizer::kAdamwFused;
-}
-
 Checkpointing ReadCheckpointingKind(Word word) {
   if (word == "none") return Checkpointing::kNone;
   if (word == "selective") return Checkpointing::kSelective;
@@ -250,8 +242,16 @@ void FillWorkload(RequestReading& reading) {
   workload.quantization = ReadQuantization(request.quantization);
   workload.precision = {.weights = ReadDtype(*request.precision.weights),
                         .compute = ReadDtype(*request.precision.compute),
-                        .autocast = *request.precision.autocast};
-  workload.optimizer = ReadOptimizer(*request.optimizer);
+                        .autocast = *request.precision.autocast,
+                        .master_weights = *request.precision.master_weights,
+                        .optimizer_states = {}};
+  if (request.precision.optimizer_states) {
+    workload.precision.optimizer_states = ReadDtype(*request.precision.optimizer_states);
+  }
+  const OptimizerWord optimizer = ReadOptimizer(*request.optimizer);
+  workload.optimizer = optimizer.optimizer;
+  workload.optimizer_rank = request.optimizer_rank.value_or(workload.optimizer_rank);
+  workload.optimizer_in_backward = *request.optimizer_in_backward || optimizer.layerwise;
   workload.batch = {.per_device = *request.batch.per_device,
                     .gradient_accumulation = *request.batch.gradient_accumulation,
                     .sequence_length = *request.batch.sequence_length,

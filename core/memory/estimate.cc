@@ -5,6 +5,7 @@
 #include "core/memory/ledger.h"
 #include "core/memory/replay.h"
 #include "core/memory/reserved.h"
+#include "core/trace/optimizer.h"
 #include "core/trace/training_step.h"
 
 namespace tunefit {
@@ -35,8 +36,8 @@ double LoadTransient(const Step& step, const Workload& workload, const Axes& axe
 
 Phases PhasesOf(const Replay& replay) {
   Phases phases;
-  phases.static_bytes = replay.weights;
-  phases.between_steps = replay.weights + replay.optimizer_states;
+  phases.static_bytes = replay.weights + replay.gradient_buffers;
+  phases.between_steps = phases.static_bytes + replay.optimizer_states;
   phases.after_forward = replay.after_forward;
   phases.peak_forward = replay.peak_forward.bytes;
   phases.after_backward = replay.after_backward;
@@ -154,12 +155,14 @@ double CountElements(const Step& step, const std::vector<Resident>& residents) {
   return elements;
 }
 
-RecipeBytes RecipeOf(const Step& step) {
+RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
   const double trained = CountElements(step, step.trained);
   if (trained == 0) return {0, 0, 0, 0, FrozenBytes(step)};
   RecipeBytes recipe;
   recipe.weights = PlainBytes(step, step.trained) / trained;
-  recipe.gradients = recipe.weights;
+  const bool buffered = !step.gradient_buffers.empty();
+  recipe.gradients = buffered ? PlainBytes(step, step.gradient_buffers) / trained : recipe.weights;
+  if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
   recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states)) / trained;
   recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / trained;
   recipe.frozen = FrozenBytes(step);
@@ -224,7 +227,7 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   MemoryEstimate estimate = EstimateBytes(step, replay, axes, workload, gpu, overheads);
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
   estimate.parameters = {step.adapter_parameters, step.trained_parameters};
-  estimate.recipe = RecipeOf(step);
+  estimate.recipe = RecipeOf(step, workload);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);

@@ -116,6 +116,7 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
   ClassList list;
   AddResidents(list, step, step.weights);
   AddResidents(list, step, step.optimizer_states);
+  AddResidents(list, step, step.gradient_buffers);
   std::vector<Storage> gradients;  // of earlier micro-batches: as the weights, under another term
   if (step.gradients_alive) {
     gradients.reserve(step.trained.size());

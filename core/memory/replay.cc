@@ -42,6 +42,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
   Replay replay;
   replay.weights = SumResidents(step, step.weights, axes);
   replay.optimizer_states = SumResidents(step, step.optimizer_states, axes);
+  replay.gradient_buffers = SumResidents(step, step.gradient_buffers, axes);
   replay.optimizer_transient = SumResidents(step, step.optimizer_transient, axes);
   if (step.gradients_alive) replay.live_gradients = SumResidents(step, step.trained, axes);
 
@@ -49,7 +50,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
   std::transform(step.storages.begin(), step.storages.end(), bytes.begin(),
                  [&axes](const Storage& storage) { return StorageBytes(storage, axes); });
 
-  double live = replay.weights + replay.optimizer_states + replay.live_gradients;
+  double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients;
   replay.peak_forward.bytes = live;
   replay.peak_backward.bytes = 0;
   replay.sections.reserve(step.sections.size());

@@ -292,6 +292,7 @@ double ReservedBytes(const Step& step, const Axes& axes, const AllocatorUse& use
   for (const Resident& state : step.optimizer_states) states_made += static_cast<double>(state.count);
   if (simulation.operations() + states_made > kMostOperations) return 0;
   simulation.Place(step.weights);
+  simulation.Place(step.gradient_buffers);
   const double states = SumResidents(step, step.optimizer_states, axes);
   const bool again = states > kStatesThatMatter * SumResidents(step, step.weights, axes);
   for (int i = 0; i < (again ? 2 : 1); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,15 +58,48 @@ struct Quantization {
 struct Precision {
   Dtype weights = Dtype::kBf16;
   Dtype compute = Dtype::kBf16;
-  bool autocast = true;  ///< the forward pass runs under torch.autocast(compute)
+  bool autocast = true;                        ///< the forward pass runs under torch.autocast(compute)
+  bool master_weights = false;                 ///< 16-bit weights train through an fp32 copy that the optimizer keeps
+  std::optional<Dtype> optimizer_states = {};  ///< of the moments; without it what the optimizer takes by itself
 };
 
+/// An update rule as its library writes it; core/trace/optimizer_rule.h says what each keeps.
 enum class Optimizer : std::uint8_t {
   kAdamwForeach,  ///< adamw_torch: one transient copy of the trained parameters
   kAdamwFused,    ///< adamw_torch_fused: no transient
-  kAdamw8bit,     ///< adamw_bnb_8bit: blockwise 8-bit states
+  kAdamwLoop,     ///< adamw_hf: one parameter after the other
+  kAdamwAnyPrecision,
+  kAdamwTorchao8bit,
+  kAdamwTorchao4bit,
+  kAdamw8bit,  ///< adamw_bnb_8bit: blockwise 8-bit states
   kPagedAdamw32bit,
   kPagedAdamw8bit,
+  kAdemamix,
+  kAdemamix8bit,
+  kPagedAdemamix32bit,
+  kPagedAdemamix8bit,
+  kLion32bit,
+  kLion8bit,
+  kPagedLion32bit,
+  kPagedLion8bit,
+  kRmspropBnb32bit,
+  kRmspropBnb8bit,
+  kAdafactor,
+  kSgd,
+  kAdagrad,
+  kRmsprop,
+  kGaloreAdamw,
+  kGaloreAdamw8bit,
+  kGaloreAdafactor,
+  kApolloAdamw,
+  kMuon,
+  kAdamMini,
+  kLomo,
+  kAdalomo,
+  kGrokadamw,
+  kScheduleFreeAdamw,
+  kScheduleFreeSgd,
+  kStableAdamw,
 };
 
 }  // namespace tunefit

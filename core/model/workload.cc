@@ -81,6 +81,14 @@ Issues Validate(const Workload& workload) {
                       .message = "A quantized base cannot be trained in full: choose LoRA over it, or no quantization.",
                       .values = {}});
   }
+  if (workload.optimizer_in_backward && workload.batch.gradient_accumulation > 1) {
+    const std::string value = std::to_string(workload.batch.gradient_accumulation);
+    issues.push_back({.code = "accumulation_in_backward",
+                      .field = "batch.gradient_accumulation",
+                      .message = "Gradients that are applied within backward cannot be accumulated over " + value +
+                                 " micro-batches.",
+                      .values = {{"value", value}}});
+  }
   ValidatePositions(issues, workload);
   for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));
   return issues;

@@ -72,12 +72,19 @@ enum class Recompute : std::uint8_t {
   kReentrant,   ///< to its end, and its output lives until the layer's backward is done (use_reentrant=True)
 };
 
+/// What becomes of the gradients of 16-bit weights that train through fp32 master copies.
+enum class MasterGradients : std::uint8_t {
+  kCastInStep,  ///< they come in the weights' dtype, and the optimizer's step casts them to fp32 (DeepSpeed's ZeRO)
+  kFp32Buffer,  ///< each is added to an fp32 buffer that lives throughout (Megatron's main_grad)
+};
+
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
   LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
-  bool loss_shifts_logits = false;    ///< the loss copies the logits without their last row instead of shifting labels
-  bool outputs_upcast = true;         ///< accelerate returns fp32 outputs from an autocast forward
-  bool lora_casts_input = true;       ///< the adapter's input is cast to the adapter's dtype
+  bool loss_shifts_logits = false;  ///< the loss copies the logits without their last row instead of shifting labels
+  bool outputs_upcast = true;       ///< accelerate returns fp32 outputs from an autocast forward
+  bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
+  MasterGradients master_gradients = MasterGradients::kCastInStep;
   bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
   bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
   bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
@@ -97,6 +104,8 @@ struct Workload {
   Quantization quantization;
   Precision precision;
   Optimizer optimizer = Optimizer::kAdamwFused;
+  std::int64_t optimizer_rank = 128;   ///< of GaLore's and APOLLO's projections
+  bool optimizer_in_backward = false;  ///< each parameter is updated and its gradient freed during backward
   Batch batch;
   Checkpointing checkpointing = Checkpointing::kNone;
   std::int64_t checkpoint_every = 1;  ///< kFull and kOffload: every n-th layer is checkpointed, the others keep all

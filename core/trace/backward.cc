@@ -9,7 +9,8 @@ namespace tunefit {
 void Tracer::Deposit(Edge edge, StorageId gradient) {
   Node& node = nodes_[static_cast<std::size_t>(edge.node)];
   StorageId& slot = node.gradients[edge.slot];
-  if (node.kind == OpKind::kLeaf && node.is_weight) {
+  const bool of_weight = node.kind == OpKind::kLeaf && node.is_weight;
+  if (of_weight) {
     Storage& storage = step_.storages[static_cast<std::size_t>(gradient)];
     storage.term = Term::kGradients;
     storage.role = "gradient";
@@ -20,15 +21,29 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
   }
   if (slot == kNoStorage) {
     slot = gradient;
-    return;
+  } else {
+    // A second use of the tensor: the engine adds the two into a new one.
+    const Storage first = step_.storages[static_cast<std::size_t>(slot)];
+    const StorageId sum = Allocate(first.elements, first.dtype, "gradient sum");
+    if (first.term == Term::kGradients) step_.storages.back().term = Term::kGradients;
+    Release(slot);
+    Release(gradient);
+    slot = sum;
   }
-  // A second use of the tensor: the engine adds the two into a new one.
-  const Storage first = step_.storages[static_cast<std::size_t>(slot)];
-  const StorageId sum = Allocate(first.elements, first.dtype, "gradient sum");
-  if (first.term == Term::kGradients) step_.storages.back().term = Term::kGradients;
-  Release(slot);
-  Release(gradient);
-  slot = sum;
+  if (of_weight && --node.uses == 0 && fate_ != GradientFate::kStays && !node.is_sharded) ConsumeGradient(node);
+}
+
+/// The gradient of a weight is complete, and does not stay.
+void Tracer::ConsumeGradient(Node& leaf) {
+  if (fate_ == GradientFate::kIsApplied && leaf.extra.coefficient > 0) {
+    const Scope outer = scope;
+    scope = leaf.scope;
+    scope.term = Term::kOptimizerTransient;
+    const StorageId update = Allocate(leaf.extra, Dtype::kUint8, "update of one parameter");
+    Release(update);
+    scope = outer;
+  }
+  Release(std::exchange(leaf.gradients[0], kNoStorage));
 }
 
 StorageId Tracer::GradientLike(const Node& node, int input) {

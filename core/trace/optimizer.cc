@@ -1,74 +1,256 @@
 #include "core/trace/optimizer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "core/trace/optimizer_rule.h"
 
 namespace tunefit {
 namespace {
 
-/// bitsandbytes keeps 32-bit states for tensors below this many elements (optim min_8bit_size), and pages only states
-/// from this many on (optimizer.py, get_state_buffer).
-constexpr double kSmallest8bitElements = 4096;
+/// bitsandbytes and torchao keep the moments of tensors below this many elements unpacked (optim min_8bit_size).
+constexpr double kSmallestPackedElements = 4096;
+/// bitsandbytes pages only states from this many elements on (optimizer.py, get_state_buffer).
 constexpr double kSmallestPagedElements = 1e5;
-/// Elements that share one scale in 8-bit states (bitsandbytes optimizer blocksize).
+/// Elements that share one scale in packed states; transformers' Trainer sets torchao's block of 128 to it as well.
 constexpr double kStateBlock = 256;
 
-void Add(Step& step, std::vector<Resident>& list, const Resident& weight, double elements, Dtype dtype, Term term,
-         const char* role) {
-  Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+double Blocks(double elements) {
+  return static_cast<double>(static_cast<std::int64_t>((elements + kStateBlock - 1) / kStateBlock));
+}
+
+/// One trained parameter, as the optimizer sees it: the master copy where there is one.
+struct Trained {
+  const Resident& resident;
+  Storage storage;
+  Dtype dtype;
+
+  double elements() const { return storage.elements.coefficient; }
+  bool IsMatrix() const { return !IsStack() && resident.shape.columns > 1 && resident.shape.rows > 1; }
+  bool IsStack() const { return resident.shape.last > 0; }
+};
+
+/// Adds the states of one optimizer to a step.
+class States {
+ public:
+  States(Step& step, const Workload& workload) : step_(step), workload_(workload) {}
+
+  void Add(const Trained& weight, const OptimizerRule& rule);
+
+ private:
+  void Put(std::vector<Resident>& list, const Trained& weight, double elements, Dtype dtype, Term term,
+           const char* role);
+  void PutState(const Trained& weight, double elements, Dtype dtype, const char* role) {
+    Put(step_.optimizer_states, weight, elements, dtype, Term::kOptimizerStates, role);
+  }
+  Dtype MomentDtype(const Trained& weight, const OptimizerRule& rule) const;
+  void AddMoment(const Trained& weight, const OptimizerRule& rule, double elements, const char* role);
+  void AddPacked(const Trained& weight, const OptimizerRule& rule, double elements, const char* role);
+  void AddFactored(const Trained& weight);
+  void AddMaster(const Trained& weight);
+  void AddLowRank(const Trained& weight, const OptimizerRule& rule);
+
+  Step& step_;
+  const Workload& workload_;
+};
+
+void States::Put(std::vector<Resident>& list, const Trained& weight, double elements, Dtype dtype, Term term,
+                 const char* role) {
+  Storage storage = weight.storage;
   storage.elements = {elements, Axis::kOnce};
   storage.dtype = dtype;
   storage.term = term;
   storage.role = role;
-  list.push_back({static_cast<StorageId>(step.storages.size()), weight.count});
-  step.storages.push_back(storage);
+  list.push_back({static_cast<StorageId>(step_.storages.size()), weight.resident.count});
+  step_.storages.push_back(storage);
 }
 
-/// AdamW as PyTorch writes it: two moments in the weight's dtype, a step counter on the device where it is fused.
-void AddTorchAdamw(Step& step, const Resident& weight, const Storage& storage, bool fused) {
-  const double elements = storage.elements.coefficient;
-  Add(step, step.optimizer_states, weight, elements, storage.dtype, Term::kOptimizerStates, "exp_avg");
-  Add(step, step.optimizer_states, weight, elements, storage.dtype, Term::kOptimizerStates, "exp_avg_sq");
-  if (fused) {
-    Add(step, step.optimizer_states, weight, 1, Dtype::kFp32, Term::kOptimizerStates, "step");
+Dtype States::MomentDtype(const Trained& weight, const OptimizerRule& rule) const {
+  if (workload_.precision.optimizer_states) return *workload_.precision.optimizer_states;
+  return rule.store == MomentStore::kParameterDtype ? weight.dtype : Dtype::kFp32;
+}
+
+/// transformers' Trainer keeps the moments of embeddings at 32 bits under bitsandbytes.
+bool IsEmbedding(const Storage& storage) {
+  return std::strcmp(storage.module, "embed_tokens") == 0 || std::strcmp(storage.module, "wpe") == 0;
+}
+
+void States::AddPacked(const Trained& weight, const OptimizerRule& rule, double elements, const char* role) {
+  const bool torchao = rule.store != MomentStore::kBitsandbytes8bit;
+  const bool four_bit = rule.store == MomentStore::kTorchao4bit;
+  std::vector<Resident>& list =
+      rule.paged && weight.elements() >= kSmallestPagedElements ? step_.paged_states : step_.optimizer_states;
+  Put(list, weight, four_bit ? elements / 2 : elements, Dtype::kUint8, Term::kOptimizerStates, role);
+  PutState(weight, Blocks(elements), Dtype::kFp32, "absmax");
+  if (torchao) PutState(weight, four_bit ? 16 : 256, Dtype::kFp32, "qmap");
+}
+
+void States::AddMoment(const Trained& weight, const OptimizerRule& rule, double elements, const char* role) {
+  const bool packs = rule.store == MomentStore::kBitsandbytes8bit || rule.store == MomentStore::kTorchao8bit ||
+                     rule.store == MomentStore::kTorchao4bit;
+  const bool torchao = packs && rule.store != MomentStore::kBitsandbytes8bit;
+  const bool odd = torchao && Blocks(elements) * kStateBlock != elements;
+  const bool embedding = !torchao && IsEmbedding(weight.storage);
+  if (packs && elements >= kSmallestPackedElements && !odd && !embedding) {
+    AddPacked(weight, rule, elements, role);
+    return;
+  }
+  std::vector<Resident>& list =
+      rule.paged && weight.elements() >= kSmallestPagedElements ? step_.paged_states : step_.optimizer_states;
+  const Dtype dtype = torchao ? weight.dtype : MomentDtype(weight, rule);
+  Put(list, weight, elements, dtype, Term::kOptimizerStates, role);
+}
+
+/// The second moment of a matrix as a row and a column of means, in fp32 whatever the gradient.
+void States::AddFactored(const Trained& weight) {
+  const WeightShape& shape = weight.resident.shape;
+  if (weight.IsStack()) {
+    PutState(weight, weight.elements() / shape.last, Dtype::kFp32, "exp_avg_sq_row");
+    PutState(weight, shape.rows * shape.last, Dtype::kFp32, "exp_avg_sq_col");
+  } else if (weight.IsMatrix()) {
+    PutState(weight, shape.rows, Dtype::kFp32, "exp_avg_sq_row");
+    PutState(weight, shape.columns, Dtype::kFp32, "exp_avg_sq_col");
   } else {
-    // torch.optim.adam, _multi_tensor_adam: the square roots of all exp_avg_sq at once.
-    Add(step, step.optimizer_transient, weight, elements, storage.dtype, Term::kOptimizerTransient, "denominator");
+    PutState(weight, weight.elements(), Dtype::kFp32, "exp_avg_sq");
   }
 }
 
-/// bitsandbytes' AdamW: fp32 moments, or 8-bit ones with a scale a block; transformers' Trainer keeps embeddings at 32.
-void AddBitsandbytesAdamw(Step& step, const Resident& weight, const Storage& storage, Optimizer optimizer) {
-  const double elements = storage.elements.coefficient;
-  const bool paged = optimizer == Optimizer::kPagedAdamw8bit || optimizer == Optimizer::kPagedAdamw32bit;
-  std::vector<Resident>& list = paged && elements >= kSmallestPagedElements ? step.paged_states : step.optimizer_states;
-  const bool is_embedding = std::strcmp(storage.module, "embed_tokens") == 0 || std::strcmp(storage.module, "wpe") == 0;
-  const bool full = optimizer == Optimizer::kPagedAdamw32bit || elements < kSmallest8bitElements || is_embedding;
-  for (const char* role : {"exp_avg", "exp_avg_sq"}) {
-    Add(step, list, weight, elements, full ? Dtype::kFp32 : Dtype::kUint8, Term::kOptimizerStates, role);
-    if (full) continue;
-    const double blocks = static_cast<double>(static_cast<std::int64_t>((elements + kStateBlock - 1) / kStateBlock));
-    Add(step, step.optimizer_states, weight, blocks, Dtype::kFp32, Term::kOptimizerStates, "absmax");
+/// galore_torch galore_projector.py: of an m x n gradient the longer side stays, the shorter becomes the rank.
+void States::AddLowRank(const Trained& weight, const OptimizerRule& rule) {
+  const double longer = std::max(weight.resident.shape.rows, weight.resident.shape.columns);
+  const double shorter = std::min(weight.resident.shape.rows, weight.resident.shape.columns);
+  const double rank = std::min(shorter, static_cast<double>(workload_.optimizer_rank));
+  const bool factored = rule.fp32_copies_of_one > 0;  // Adafactor works on fp32 gradients
+  PutState(weight, rank * shorter, factored ? Dtype::kFp32 : weight.dtype, "projection");
+  if (factored) {
+    PutState(weight, longer, Dtype::kFp32, "exp_avg_sq_row");
+    PutState(weight, rank, Dtype::kFp32, "exp_avg_sq_col");
+    return;
   }
+  AddMoment(weight, rule, rank * longer, "exp_avg");
+  AddMoment(weight, rule, rank * longer, "exp_avg_sq");
+}
+
+void States::AddMaster(const Trained& weight) {
+  PutState(weight, weight.elements(), weight.dtype, "master weight");
+  if (workload_.habits.master_gradients == MasterGradients::kFp32Buffer) {
+    Put(step_.gradient_buffers, weight, weight.elements(), Dtype::kFp32, Term::kGradients, "fp32 gradient");
+  } else {
+    Put(step_.optimizer_transient, weight, weight.elements(), Dtype::kFp32, Term::kOptimizerTransient, "fp32 gradient");
+  }
+}
+
+void States::Add(const Trained& weight, const OptimizerRule& rule) {
+  if (weight.dtype != weight.storage.dtype) AddMaster(weight);
+  switch (rule.shape) {
+    case MomentShape::kFactored:
+      AddFactored(weight);
+      break;
+    case MomentShape::kLowRank:
+      AddLowRank(weight, rule);
+      break;
+    case MomentShape::kWhole: {
+      constexpr const char* kRoles[] = {"exp_avg_sq", "exp_avg", "slow_exp_avg"};
+      for (int i = static_cast<int>(rule.moments) - 1; i >= 0; --i) {
+        AddMoment(weight, rule, weight.elements(), kRoles[i]);
+      }
+      break;
+    }
+  }
+  if (rule.row_moments > 0) PutState(weight, weight.IsMatrix() ? weight.resident.shape.rows : 1, weight.dtype, "vmean");
+  if (rule.compensates && BytesPerElement(weight.dtype) < 4) {
+    PutState(weight, weight.elements(), weight.dtype, "compensation");
+  }
+  if (rule.step_on_device) PutState(weight, 1, Dtype::kFp32, "step");
+  if (rule.copies_of_all > 0) {
+    Put(step_.optimizer_transient, weight, rule.copies_of_all * weight.elements(), weight.dtype,
+        Term::kOptimizerTransient, "denominator");
+  }
+}
+
+/// Bytes that updating one parameter takes for a moment.
+double UpdateBytes(const Trained& weight, const OptimizerRule& rule) {
+  const double n = weight.elements();
+  const double bytes = BytesPerElement(weight.dtype);
+  const bool low = bytes < 4;
+  double most = n * (rule.copies_of_one * bytes + 4 * rule.fp32_copies_of_one + (low ? 4 * rule.upcasts_of_one : 0));
+  if (!weight.IsMatrix()) return most;
+  const double shorter = std::min(weight.resident.shape.rows, weight.resident.shape.columns);
+  // torch.linalg.svd in fp32: the gradient upcast, cuSOLVER's working copy, and both factors.
+  if (rule.decomposes) most = std::max(most, 4 * ((low ? n : 0) + 2 * n + shorter * shorter));
+  // _zeropower_via_newtonschulz: the iterate in bf16 and its successor, the Gram matrix and its update.
+  if (rule.orthogonalizes) most += 2 * n + (bytes == 2 ? 0 : 2 * n) + 4 * shorter * shorter;
+  return most;
+}
+
+Trained SeenByOptimizer(const Step& step, const Workload& workload, const Resident& resident) {
+  const Storage& storage = step.storages[static_cast<std::size_t>(resident.storage)];
+  const bool has_master = workload.precision.master_weights && BytesPerElement(storage.dtype) < 4;
+  return {resident, storage, has_master ? Dtype::kFp32 : storage.dtype};
+}
+
+/// Bytes of what the step makes for every parameter at once.
+double AllAtOnce(const Step& step) {
+  double bytes = 0;
+  for (const Resident& resident : step.optimizer_transient) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(resident.storage)];
+    bytes += static_cast<double>(resident.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
+  }
+  return bytes;
+}
+
+Dtype TrainedDtype(const Workload& workload) {
+  return workload.method.kind == MethodKind::kLora ? workload.method.adapter_dtype : workload.precision.weights;
+}
+
+OptimizerRule RuleOf(const Workload& workload, const Trained& weight) {
+  return RuleFor(workload.optimizer, weight.IsMatrix() && weight.storage.in_layer);
 }
 
 }  // namespace
 
+double UpdateBytes(const Step& step, const Workload& workload, const Resident& resident) {
+  const Trained weight = SeenByOptimizer(step, workload, resident);
+  const OptimizerRule rule = RuleOf(workload, weight);
+  const double of_all = rule.copies_of_all * weight.elements() * BytesPerElement(weight.dtype);
+  return std::max(of_all, UpdateBytes(weight, rule));
+}
+
 void AddOptimizer(Step& step, const Workload& workload) {
-  for (const Resident& weight : step.trained) {
-    const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    switch (workload.optimizer) {
-      case Optimizer::kAdamwForeach:
-      case Optimizer::kAdamwFused:
-        AddTorchAdamw(step, weight, storage, workload.optimizer == Optimizer::kAdamwFused);
-        break;
-      case Optimizer::kAdamw8bit:
-      case Optimizer::kPagedAdamw32bit:
-      case Optimizer::kPagedAdamw8bit:
-        AddBitsandbytesAdamw(step, weight, storage, workload.optimizer);
-        break;
-    }
+  States states(step, workload);
+  double largest = 0;
+  const Resident* of_largest = nullptr;
+  for (const Resident& resident : step.trained) {
+    const Trained weight = SeenByOptimizer(step, workload, resident);
+    const OptimizerRule rule = RuleOf(workload, weight);
+    states.Add(weight, rule);
+    const double bytes = UpdateBytes(weight, rule);
+    if (bytes <= largest) continue;
+    largest = bytes;
+    of_largest = &resident;
   }
+  if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) {
+    step.optimizer_transient.clear();
+    return;
+  }
+  if (of_largest == nullptr || largest <= AllAtOnce(step)) return;
+  // One parameter after the other: the largest one's temporaries are the most that are alive.
+  Storage storage = step.storages[static_cast<std::size_t>(of_largest->storage)];
+  storage.elements = {largest, Axis::kOnce};
+  storage.dtype = Dtype::kUint8;
+  storage.term = Term::kOptimizerTransient;
+  storage.role = "update of one parameter";
+  step.optimizer_transient = {{static_cast<StorageId>(step.storages.size()), 1}};
+  step.storages.push_back(storage);
+}
+
+GradientFate GradientsAfterBackward(const Workload& workload) {
+  const bool own_way = workload.optimizer == Optimizer::kLomo || workload.optimizer == Optimizer::kAdalomo;
+  if (workload.optimizer_in_backward || own_way) return GradientFate::kIsApplied;
+  const bool buffered = workload.precision.master_weights && BytesPerElement(TrainedDtype(workload)) < 4 &&
+                        workload.habits.master_gradients == MasterGradients::kFp32Buffer;
+  return buffered ? GradientFate::kIsAdded : GradientFate::kStays;
 }
 
 }  // namespace tunefit

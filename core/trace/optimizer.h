@@ -2,10 +2,18 @@
 
 #include "core/model/workload.h"
 #include "core/trace/step.h"
+#include "core/trace/tracer.h"
 
 namespace tunefit {
 
 /// Adds what the optimizer holds between steps and within its own, for every trained weight of the step.
 void AddOptimizer(Step& step, const Workload& workload);
+
+/// What becomes of gradients: applied at once where it is asked for or the optimizer's own way (LOMO), added to fp32
+/// buffers where the stack does so for master copies.
+GradientFate GradientsAfterBackward(const Workload& workload);
+
+/// Bytes that the update of one trained weight takes for a moment.
+double UpdateBytes(const Step& step, const Workload& workload, const Resident& resident);
 
 }  // namespace tunefit

@@ -40,6 +40,7 @@ struct Size {
 struct WeightShape {
   double rows = 0;
   double columns = 1;
+  double last = 0;  ///< of a stack of matrices the last dimension; 0 where the parameter is a matrix or a vector
 
   constexpr Size elements() const { return {rows * columns, Axis::kOnce}; }
 };

@@ -44,6 +44,7 @@ struct Section {
 struct Resident {
   StorageId storage;
   std::int64_t count;
+  WeightShape shape = {};  ///< of a trained weight
 };
 
 /// One training step, traced: what lives throughout, and what comes and goes in which order. Sizes are symbolic in
@@ -53,6 +54,7 @@ struct Step {
   std::vector<Resident> weights;              ///< weights, quantization tables, adapters, buffers
   std::vector<Resident> optimizer_states;     ///< from the first optimizer step on
   std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
+  std::vector<Resident> gradient_buffers;     ///< gradients that live throughout, whatever happens in the step
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward

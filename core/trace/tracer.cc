@@ -103,7 +103,7 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
   references_.push_back(kUncounted);  // resident: no event ever ends it
   step_.weights.push_back({weight.shard, count});
-  if (trainable) step_.trained.push_back({weight.shard, count});
+  if (trainable) step_.trained.push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
   if (sharded) weight = units_->Declare(shape, weight.shard);
   Value value = Wrap(sharded ? weight.whole : weight.shard, elements, weight.dtype, false);
@@ -114,7 +114,13 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
     nodes_.back().is_sharded = true;
     units_->SetLeaf(static_cast<std::int32_t>(nodes_.size()) - 1);
   }
+  if (update_bytes_) nodes_.back().extra = {update_bytes_(step_, step_.trained.back()), Axis::kOnce};
   return value;
+}
+
+void Tracer::DecideGradients(GradientFate fate, UpdateBytes update_bytes) {
+  fate_ = fate;
+  update_bytes_ = std::move(update_bytes);
 }
 
 Value Tracer::Input(Size elements, Dtype dtype, const char* role) {
@@ -155,7 +161,7 @@ Value Tracer::AddLeaf(Value x, bool is_weight) {
   return x;
 }
 
-void Tracer::AddInput(Node& node, const Value& input) const {
+void Tracer::AddInput(Node& node, const Value& input) {
   const int i = node.inputs++;
   if (!input) return;
   const Tensor& tensor = At(input);
@@ -163,7 +169,13 @@ void Tracer::AddInput(Node& node, const Value& input) const {
   node.in_dtypes[static_cast<std::size_t>(i)] = tensor.dtype;
   if (!tensor.requires_gradient || !gradients_) return;
   // Inside a checkpointed module nothing is recorded: any edge will do to say that a gradient is wanted.
-  node.edges[static_cast<std::size_t>(i)] = mode_ == Mode::kDiscard ? Edge{0, 0} : tensor.source;
+  if (mode_ == Mode::kDiscard) {
+    node.edges[static_cast<std::size_t>(i)] = {0, 0};
+    return;
+  }
+  node.edges[static_cast<std::size_t>(i)] = tensor.source;
+  Node& source = nodes_[static_cast<std::size_t>(tensor.source.node)];
+  if (source.is_weight) ++source.uses;
 }
 
 bool Tracer::NeedsBackward(const Node& node) const {

@@ -50,6 +50,13 @@ class Value {
   std::int32_t index_ = -1;
 };
 
+/// What becomes of a parameter's gradient once backward has made it.
+enum class GradientFate : std::uint8_t {
+  kStays,      ///< until zero_grad
+  kIsAdded,    ///< to a buffer that lives throughout (Megatron's main_grad), and is freed
+  kIsApplied,  ///< the parameter is updated at once, and it is freed
+};
+
 /// How a library dequantizes a frozen matrix for a product.
 struct Dequantization {
   bool keeps_input = false;    ///< its autograd function saves the input, though no gradient needs it
@@ -109,6 +116,10 @@ class Tracer {
     bool in_layer = false;
   };
   Scope scope;
+
+  /// From here on declared weights have such gradients. `update_bytes` says what applying one takes for a moment.
+  using UpdateBytes = std::function<double(const Step&, const Resident&)>;
+  void DecideGradients(GradientFate fate, UpdateBytes update_bytes);
 
   // --- tensors that exist before the step -------------------------------------------------------------------------
   /// A weight that lives throughout, `count` of them alike in the model; under sharding one rank's share of it.
@@ -262,7 +273,10 @@ class Tracer {
     std::array<StorageId, 3> gradients{kNoStorage, kNoStorage, kNoStorage};
     Size out_elements;
     Dtype out_dtype = Dtype::kFp32;
-    Size extra;                       ///< kDequantizedLinear: elements of the whole matrix; kByHand: of temporaries
+    /// kDequantizedLinear: elements of the whole matrix; kByHand: of temporaries; of a weight: bytes that its update
+    /// takes
+    Size extra;
+    std::int32_t uses = 0;            ///< of a weight: gradients that are still to come
     std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
     bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
@@ -313,7 +327,7 @@ class Tracer {
   /// Starts the last node, to which AddInput adds one input after another. AddOutput ties a tensor to it, or takes it
   /// back where no input requires a gradient. One at a time: no other operation runs in between.
   Node& Begin(OpKind kind);
-  void AddInput(Node& node, const Value& input) const;
+  void AddInput(Node& node, const Value& input);
   bool NeedsBackward(const Node& node) const;
   Value AddOutput(Node& node, StorageId storage, Size elements, Dtype dtype);
   /// Another tensor over x's storage.
@@ -326,6 +340,7 @@ class Tracer {
   Value Fp32(Value x);
 
   void Deposit(Edge edge, StorageId gradient);
+  void ConsumeGradient(Node& leaf);
   void RunNode(std::int32_t index);
   void RunCheckpoint(std::int32_t index);
   std::array<Value, 3> ReturnInputs(const Node& node, const CheckpointRule& rule);
@@ -365,6 +380,8 @@ class Tracer {
   Node discarded_;  ///< stands for the node at hand in kDiscard
   std::vector<Mark> marks_;
   std::vector<Recomputation> recomputations_;
+  GradientFate fate_ = GradientFate::kStays;
+  UpdateBytes update_bytes_;
   std::vector<WeightCopy> weight_copies_;  ///< autocast's cache
   std::vector<Value> held_;
   std::vector<Value> held_for_layers_;

@@ -18,8 +18,11 @@ constexpr Size kOnePerToken{1, Axis::kTokens};
 }  // namespace
 
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
+  const GradientFate fate = GradientsAfterBackward(workload);
   Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
-                workload.batch.gradient_accumulation > 1);
+                workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);
+  tracer.DecideGradients(
+      fate, [&workload](const Step& step, const Resident& weight) { return UpdateBytes(step, workload, weight); });
   const std::unique_ptr<ShardedUnits> units = MakeShardedUnits(tracer, workload);
   tracer.ShardWith(units.get());
   const TracedModel model = MakeModel(tracer, workload, unrolling);

@@ -135,6 +135,7 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
     Workload full = workload;
     full.method = {};
     full.quantization = {};
+    full.precision.master_weights = false;  // their gradient buffers are static
     Workload lora = full;
     lora.method.kind = MethodKind::kLora;
     lora.method.rank = 1;

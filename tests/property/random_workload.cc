@@ -118,8 +118,10 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.precision.weights =
       workload.quantization.kind != QuantizationKind::kNone ? Dtype::kBf16 : Any(random, {Dtype::kFp32, Dtype::kBf16});
   workload.precision.autocast = workload.method.kind == MethodKind::kLora || Chance(random, 60);
-  workload.optimizer = Any(random, {Optimizer::kAdamwForeach, Optimizer::kAdamwFused, Optimizer::kAdamw8bit,
-                                    Optimizer::kPagedAdamw32bit, Optimizer::kPagedAdamw8bit});
+  workload.optimizer = static_cast<Optimizer>(Between(random, 0, static_cast<std::int64_t>(Optimizer::kStableAdamw)));
+  workload.optimizer_rank = Between(random, 1, 64);
+  workload.precision.master_weights = Chance(random, 15);
+  workload.habits.master_gradients = Any(random, {MasterGradients::kCastInStep, MasterGradients::kFp32Buffer});
   workload.checkpointing = Any(random, {Checkpointing::kNone, Checkpointing::kFull, Checkpointing::kFull,
                                         Checkpointing::kSelective, Checkpointing::kOffload});
   workload.checkpoint_every = Chance(random, 25) ? Between(random, 2, 4) : 1;
@@ -134,6 +136,7 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.habits.loss_shifts_logits = Chance(random, 30);
   workload.batch = {Between(random, 1, 4), Between(random, 1, 2), Between(random, 1, 2048),
                     Any(random, {Packing::kNone, Packing::kPacked}), false};
+  workload.optimizer_in_backward = workload.batch.gradient_accumulation == 1 && Chance(random, 15);
   RandomizeSharding(random, workload);
   return workload;
 }

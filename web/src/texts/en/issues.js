@@ -28,6 +28,7 @@ export const issues = {
   "issue.copies_without_strategy": "With {value} GPUs there are several copies of the model. Choose how they work together: DDP, ZeRO or FSDP.",
   "issue.rank_over_matrix": "A rank of {value} is more than the smallest matrix it adapts, which is {high} wide.",
   "issue.length_over_positions": "This model has learned positions for {high} tokens; {value} is beyond them.",
+  "issue.accumulation_in_backward": "With the optimizer step inside backward, gradients cannot be accumulated over {value} micro-batches.",
   "issue.quantized_full_training": "A compressed model cannot be trained in full. Choose LoRA over it, or leave it uncompressed.",
   "issue.heads_do_not_divide": "The config is inconsistent: the number of attention heads does not divide evenly.",
   "issue.heads_do_not_divide.kv": "The config is inconsistent: the number of attention heads, {heads}, is no multiple of the key/value heads, {value}.",

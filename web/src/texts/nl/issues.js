@@ -25,6 +25,7 @@ export const issues = {
   "issue.copies_without_strategy": "Met {value} GPU’s zijn er meer kopieën van het model. Kies hoe die samenwerken: DDP, ZeRO of FSDP.",
   "issue.rank_over_matrix": "Een rang van {value} is meer dan de kleinste matrix die wordt aangepast; die is {high} breed.",
   "issue.length_over_positions": "Dit model heeft posities geleerd voor {high} tokens; {value} gaat daaroverheen.",
+  "issue.accumulation_in_backward": "Met de optimizerstap tijdens backward kun je geen gradiënten over {value} micro-batches verzamelen.",
   "issue.quantized_full_training": "Een samengeperst model kun je niet volledig trainen. Kies LoRA, of pers het model niet samen.",
   "issue.heads_do_not_divide": "De config klopt niet: het aantal attention heads is niet gelijk te verdelen.",
   "issue.heads_do_not_divide.kv": "De config klopt niet: het aantal attention heads, {heads}, is niet gelijk te verdelen over de key/value-heads, {value}.",
