@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/codec/json_reader.h"
 #include "core/model/architecture.h"
 
 namespace tunefit {
@@ -17,6 +18,12 @@ enum class BiasRule : std::uint8_t {
   kQkvAndNoBias,     ///< qkv always, the rest unless `no_bias`, which is true when missing (qwen)
   kAttentionByBias,  ///< `bias` on qkv and o (internlm2)
   kAll,              ///< everywhere (gpt2)
+  kAllByKey,         ///< everywhere where `bias` or `use_bias` says so, else as `bias_by_default` (falcon, starcoder2)
+  kQkvByKey,      ///< q, k and v where `use_qkv_bias`, `add_qkv_bias` or `attention_bias` says so (stablelm, chatglm)
+  kQkvAndOutput,  ///< q, k and v by `qkv_bias` or `attention_bias`, o by `attention_out_bias` or `bias`, the MLP by
+                  ///< `mlp_bias` (internlm3, seed_oss)
+  kOutputAndMlp,  ///< o and the MLP always (gpt_neo)
+  kMlp,           ///< the MLP always (gptj)
 };
 
 /// Which layers have a sliding window.
@@ -25,7 +32,24 @@ enum class WindowRule : std::uint8_t {
   kAllLayers,    ///< `sliding_window`, 4096 when missing, none when null (mistral)
   kUpperLayers,  ///< only with `use_sliding_window`: layers from `max_window_layers` on (qwen2, qwen3)
   kAlternating,  ///< every other layer, the first included (gemma2)
+  kPattern,      ///< all but every n-th layer, n being `sliding_window_pattern` (gemma3, cohere2, olmo3, exaone4)
 };
+
+/// Which layers do not turn queries and keys although the class does.
+enum class NopeRule : std::uint8_t {
+  kNone,
+  kInterval,       ///< every n-th, n being `no_rope_layer_interval`, or as `no_rope_layers` lists (smollm3)
+  kFullAttention,  ///< those without a window, where others have one (cohere2, exaone4)
+};
+
+/// Sizes that a class takes where the config does not say them; 0 where it must.
+struct DefaultSizes {
+  std::int64_t hidden = 0, layers = 0, heads = 0, ffn = 0, vocab = 0, context = 0;
+};
+
+struct Family;
+/// What the keys of one config change about its class.
+using ResolveFamily = void (*)(const ObjectReader& config, Family& family);
 
 /// Which layers have experts; the others have a dense MLP.
 enum class ExpertLayers : std::uint8_t {
@@ -76,12 +100,33 @@ struct Family {
   const char* down = "down_proj";
   NormKind norm = NormKind::kRmsNorm;
   Arrangement arrangement = Arrangement::kPreNorm;
-  bool head_norm = false;
+  QkNorm qk_norm = QkNorm::kNone;
+  NormKind qk_norm_kind = NormKind::kRmsNorm;
+  Rotary rotary = Rotary::kHalves;
+  /// Key of the share of a head that turns, or of its width where the key ends in "dim"; what a missing key means.
+  std::string_view rotary_share_key = "";
+  double rotary_share_by_default = 1;
+  bool joins_whole_heads = false;  ///< heads are cut and joined even where all of them turns (Phi-3, GPT-NeoX)
+  NopeRule nope = NopeRule::kNone;
+  EagerStyle eager = EagerStyle::kFp32Softmax;
+  ScoreBias score_bias = ScoreBias::kNone;
+  bool eager_only = false;
   bool learned_positions = false;  ///< a table of `n_positions` rows instead of rotary positions
+  std::int64_t position_offset = 0;
   bool gated = true;
+  bool fused_gate = false;
+  bool embedding_norm = false;
+  bool has_final_norm = true;
+  bool head_bias = false;
   BiasRule biases = BiasRule::kNone;
+  bool bias_by_default = false;
   WindowRule window = WindowRule::kNone;
   bool tied_by_default = false;
+  bool kv_heads_are_heads = false;   ///< whatever the config says
+  std::int64_t kv_heads_always = 0;  ///< whatever the config says; 0: by its key
+  bool repeats_fused_heads = false;
+  bool stretches_heads = false;
+  bool linear_by_hand = false;           ///< see LinearShape
   std::int64_t kv_heads_by_default = 0;  ///< where the config has no key for it; 0, or a null: as many as heads
   std::int64_t head_dim_by_default = 0;  ///< 0: hidden size / heads
   std::int64_t widths_in_ffn = 1;        ///< intermediate_size / this is the width of each matrix
@@ -94,19 +139,27 @@ struct Family {
   double dropout_by_default = 0;
   bool scales_embedding = false;
   bool scales_residual_and_logits = false;
+  bool scales_logits = false;
   std::int64_t window_by_default = 4096;  ///< where the config has no `sliding_window`; 0 for none
   const ExpertClass* experts = nullptr;   ///< null: dense
   bool softcaps_by_default = false;       ///< of scores and logits, unless the config says null
+  std::int64_t window_pattern_by_default = 0;
+  bool lists_blocks = false;  ///< `block_configs` says every layer's parts (Nemotron-NAS)
+  DefaultSizes sizes_by_default = {};
+  ResolveFamily resolve = nullptr;
 };
 
-/// The class of that model_type, or null when it is not modelled.
+/// The class of that model_type, or null when it is not modelled. `ResolvedFamily` adds what one config changes.
 const Family* FindFamily(std::string_view model_type);
+Family ResolvedFamily(const Family& family, const ObjectReader& config);
 
 /// "llama, mistral, ..." for messages.
 std::string ModelledFamilies();
 
-/// The rows, in files of their own: dense decoders, and classes with routed experts.
-std::span<const Family> DenseFamilies();
+/// The rows, in files of their own: decoders in Llama's manner, those in GPT's manner (layer norms, fused projections),
+/// and classes with routed experts.
+std::span<const Family> LlamaLikeFamilies();
+std::span<const Family> GptLikeFamilies();
 std::span<const Family> ExpertFamilies();
 
 }  // namespace tunefit

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/codec/hf_blocks.h"
 #include "core/codec/hf_experts.h"
 #include "core/codec/hf_parts.h"
 
@@ -17,6 +18,7 @@ constexpr std::int64_t kWindowLimit = 100000000;
 constexpr std::size_t kLongestPeriod = 16;
 constexpr std::size_t kSlides = 1;
 constexpr std::size_t kHasExperts = 2;
+constexpr std::size_t kIsStill = 4;
 /// Default of `max_window_layers` in Qwen2Config and Qwen3Config.
 constexpr std::int64_t kDefaultWindowLayers = 28;
 
@@ -50,13 +52,27 @@ std::optional<std::vector<bool>> ReadLayerTypes(const ObjectReader& config, std:
   return slides;
 }
 
-std::vector<bool> SlidingLayers(const ObjectReader& config, WindowRule rule, std::int64_t layers) {
+/// n where every n-th layer attends to all tokens: a number, or a word of letters such as "LLLG" (EXAONE 4).
+std::int64_t PatternOf(const ObjectReader& config, const Family& family) {
+  const JsonValue* value = config.Find("sliding_window_pattern");
+  if (value == nullptr) return family.window_pattern_by_default;
+  if (value->kind == JsonKind::kText) return static_cast<std::int64_t>(value->text.size());
+  return config.Count("sliding_window_pattern", 1, kLayerLimit).value_or(0);
+}
+
+std::vector<bool> SlidingLayers(const ObjectReader& config, const Family& family, std::int64_t layers) {
+  const WindowRule rule = family.window;
   if (auto types = ReadLayerTypes(config, layers)) return *types;
   const std::int64_t first =
       rule == WindowRule::kUpperLayers ? config.Count("max_window_layers", 0, 1000).value_or(kDefaultWindowLayers) : 0;
+  const std::int64_t pattern = PatternOf(config, family);
   std::vector<bool> slides;
   for (std::int64_t i = 0; i < layers; ++i) {
-    slides.push_back(rule == WindowRule::kAlternating ? i % 2 == 0 : i >= first);
+    if (rule == WindowRule::kPattern) {
+      slides.push_back(pattern > 0 && (i + 1) % pattern != 0);
+    } else {
+      slides.push_back(rule == WindowRule::kAlternating ? i % 2 == 0 : i >= first);
+    }
   }
   return slides;
 }
@@ -65,7 +81,26 @@ std::vector<bool> SlidingLayers(const ObjectReader& config, WindowRule rule, std
 std::vector<bool> ReadSlidingLayers(const ObjectReader& config, const Family& family, std::int64_t layers,
                                     std::int64_t window) {
   if (window == 0 || layers < 1) return {};
-  return SlidingLayers(config, family.window, layers);
+  return SlidingLayers(config, family, layers);
+}
+
+/// Which layers do not turn queries and keys; empty where all do what the class does.
+std::vector<bool> ReadStillLayers(const ObjectReader& config, const Family& family, const std::vector<bool>& slides,
+                                  std::int64_t layers) {
+  std::vector<bool> still(static_cast<std::size_t>(std::max<std::int64_t>(layers, 0)), false);
+  if (family.nope == NopeRule::kNone || (family.nope == NopeRule::kFullAttention && slides.empty())) return {};
+  const std::int64_t interval = config.Count("no_rope_layer_interval", 1, kLayerLimit).value_or(4);
+  const JsonValue* listed = config.List("no_rope_layers");  // 1 where a layer turns, 0 where not
+  for (std::size_t i = 0; i < still.size(); ++i) {
+    if (family.nope == NopeRule::kFullAttention) {
+      still[i] = !slides[i];
+    } else if (listed != nullptr && i < listed->items.size()) {
+      still[i] = listed->items[i].kind == JsonKind::kInteger && listed->items[i].integer == 0;
+    } else {
+      still[i] = (static_cast<std::int64_t>(i) + 1) % interval == 0;
+    }
+  }
+  return still;
 }
 
 /// How many layers from `start` on repeat the `period` before them, period by period.
@@ -106,18 +141,22 @@ std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& siz
   block.feed_forward = ReadMlp(reading, sizes.hidden, sizes.ffn);
   block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
   block.scales_residual = family.scales_residual_and_logits;
-  // A kind for each combination: bit 0 slides, bit 1 has experts.
+  if (family.lists_blocks) return ReadPrunedLayers(reading, sizes, block);
+  // A kind for each combination: bit 0 slides, bit 1 has experts, bit 2 does not turn.
   const std::int64_t window = ReadWindow(reading.config, family);
   const std::vector<bool> slides = ReadSlidingLayers(reading.config, family, sizes.layers, window);
   const ExpertPlan plan = ReadExperts(reading, sizes);
-  std::vector<Block> kinds(4, block);
+  const std::vector<bool> still = ReadStillLayers(reading.config, family, slides, sizes.layers);
+  std::vector<Block> kinds(8, block);
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     if ((kind & kSlides) != 0) std::get<Attention>(kinds[kind].mixer).window = window;
+    if ((kind & kIsStill) != 0) std::get<Attention>(kinds[kind].mixer).rotary = Rotary::kNone;
     if ((kind & kHasExperts) != 0) kinds[kind].feed_forward = plan.experts;
   }
   std::vector<std::size_t> layers(static_cast<std::size_t>(std::max<std::int64_t>(sizes.layers, 0)), 0);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (i < slides.size() && slides[i]) layers[i] |= kSlides;
+    if (i < still.size() && still[i]) layers[i] |= kIsStill;
     if (i < plan.layers.size() && plan.layers[i]) layers[i] |= kHasExperts;
   }
   return FoldLayers(kinds, layers);

@@ -10,8 +10,22 @@ Activation ReadActivation(const HfReading& reading) {
   std::string_view name = reading.family.activation_by_default;
   if (!reading.family.activation_key.empty()) name = reading.config.Text(reading.family.activation_key).value_or(name);
   if (name == "silu" || name == "swish") return Activation::kSilu;
-  if (name == "gelu_pytorch_tanh" || name == "gelu") return Activation::kGelu;  // one kernel that keeps its input
-  if (name == "gelu_new") return Activation::kGeluNew;
+  struct Named {
+    std::string_view name;
+    Activation activation;
+  };
+  static constexpr Named kNamed[] = {{"gelu_pytorch_tanh", Activation::kGelu},
+                                     {"gelu", Activation::kGelu},
+                                     {"gelu_new", Activation::kGeluNew},
+                                     {"gelu_fast", Activation::kGeluFast},
+                                     {"quick_gelu", Activation::kQuickGelu},
+                                     {"bloom_gelu", Activation::kGeluByHand},
+                                     {"relu", Activation::kRelu},
+                                     {"relu2", Activation::kReluSquared},
+                                     {"xielu", Activation::kXielu}};
+  for (const Named& named : kNamed) {
+    if (name == named.name) return named.activation;
+  }
   const std::string value = Shortened(name);
   reading.config.Fault("not_modelled", reading.family.activation_key,
                        Join({"is \"", value, "\", an activation that is not modelled yet"}), {{"value", value}});
@@ -28,46 +42,124 @@ bool ReadSoftcap(const HfReading& reading, std::string_view key) {
   return !reading.config.IsNull(key);
 }
 
-Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
-  const BiasRule rule = reading.family.biases;
-  const bool by_key = rule == BiasRule::kByKey && reading.config.Flag("attention_bias").value_or(false);
-  const bool by_bias = rule == BiasRule::kAttentionByBias && reading.config.Flag("bias").value_or(false);
-  const bool all = by_key || by_bias || rule == BiasRule::kAll;
-  const bool qkv_bias = all || rule == BiasRule::kQkv || rule == BiasRule::kQkvAndNoBias;
-  const bool output_bias = all || (rule == BiasRule::kQkvAndNoBias && !reading.config.Flag("no_bias").value_or(true));
+namespace {
 
+struct Biases {
+  bool qkv = false, output = false, mlp = false;
+};
+
+/// Where biases sit: the class decides, or keys do.
+Biases ReadBiases(const HfReading& reading) {
+  const ObjectReader& config = reading.config;
+  const bool by_default = reading.family.bias_by_default;
+  const auto flag = [&config](std::string_view key, bool missing) { return config.Flag(key).value_or(missing); };
+  switch (reading.family.biases) {
+    case BiasRule::kNone:
+      break;
+    case BiasRule::kByKey: {
+      const bool attention = flag("attention_bias", false);
+      return {attention, attention, flag("mlp_bias", false)};
+    }
+    case BiasRule::kQkv:
+      return {true, false, false};
+    case BiasRule::kQkvAndNoBias: {
+      const bool rest = !flag("no_bias", true);
+      return {true, rest, rest};
+    }
+    case BiasRule::kAttentionByBias: {
+      const bool attention = flag("bias", false);
+      return {attention, attention, false};
+    }
+    case BiasRule::kAll:
+      return {true, true, true};
+    case BiasRule::kAllByKey: {
+      const bool all = flag("use_bias", flag("bias", by_default));
+      return {all, all, all};
+    }
+    case BiasRule::kQkvByKey:
+      return {flag("use_qkv_bias", false) || flag("add_qkv_bias", false) || flag("attention_bias", false), false,
+              false};
+    case BiasRule::kQkvAndOutput:
+      return {flag("attention_bias", flag("qkv_bias", by_default)), flag("attention_out_bias", flag("bias", false)),
+              flag("mlp_bias", false)};
+    case BiasRule::kOutputAndMlp:
+      return {false, true, true};
+    case BiasRule::kMlp:
+      return {false, false, true};
+  }
+  return {};
+}
+
+/// How much of a head turns; 0 where all of it does without being cut and joined.
+std::int64_t ReadRotaryDim(const HfReading& reading, std::int64_t head_dim) {
+  const Family& family = reading.family;
+  const std::string_view key = family.rotary_share_key;
+  std::int64_t dim = 0;
+  if (key == "rotary_dim") {
+    dim = reading.config.Count(key, 1, head_dim).value_or(0);
+  } else {
+    double share = family.rotary_share_by_default;
+    if (!key.empty()) {
+      const ObjectReader parameters(reading.config, "rope_parameters");  // where newer configs keep it
+      if (parameters.present()) share = parameters.Number("partial_rotary_factor", 0, 1).value_or(share);
+      share = reading.config.Number(key, 0, 1).value_or(share);
+    }
+    dim = static_cast<std::int64_t>(share * static_cast<double>(head_dim));
+  }
+  return dim == head_dim && !family.joins_whole_heads ? 0 : dim;
+}
+
+void FillPositions(const HfReading& reading, Attention& attention) {
+  const Family& family = reading.family;
+  attention.rotary = family.learned_positions ? Rotary::kNone : family.rotary;
+  if (attention.rotary != Rotary::kNone) attention.rotary_dim = ReadRotaryDim(reading, attention.head_dim);
+  attention.score_bias = family.score_bias;
+}
+
+}  // namespace
+
+Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
+  const Family& family = reading.family;
+  const Biases bias = ReadBiases(reading);
   Attention attention;
-  attention.layout = reading.family.layout;
+  attention.layout = family.layout;
   attention.heads = sizes.heads;
   attention.kv_heads = sizes.kv_heads;
   attention.head_dim = sizes.head_dim;
   const std::int64_t query_width = sizes.heads * sizes.head_dim;
   const std::int64_t kv_width = sizes.kv_heads * sizes.head_dim;
-  if (reading.family.layout == QkvLayout::kSeparate) {
-    attention.query = {reading.family.query, sizes.hidden, query_width, qkv_bias};
-    attention.key = {reading.family.key, sizes.hidden, kv_width, qkv_bias};
-    attention.value = {reading.family.value, sizes.hidden, kv_width, qkv_bias};
+  if (family.layout == QkvLayout::kSeparate) {
+    attention.query = {family.query, sizes.hidden, query_width, bias.qkv};
+    attention.key = {family.key, sizes.hidden, kv_width, bias.qkv};
+    attention.value = {family.value, sizes.hidden, kv_width, bias.qkv};
   } else {
-    attention.query = {reading.family.query, sizes.hidden, query_width + 2 * kv_width, qkv_bias};
+    attention.query = {family.query, sizes.hidden, query_width + 2 * kv_width, bias.qkv};
   }
-  attention.output = {reading.family.output, query_width, sizes.hidden, output_bias};
-  attention.rotary = reading.family.learned_positions ? Rotary::kNone : Rotary::kHalves;
-  attention.qk_norm = reading.family.head_norm ? QkNorm::kHead : QkNorm::kNone;
+  attention.output = {family.output, query_width, sizes.hidden, bias.output};
+  FillPositions(reading, attention);
+  attention.qk_norm = family.qk_norm;
+  attention.qk_norm_kind = family.qk_norm_kind;
+  attention.eager = family.eager;
+  attention.repeats_fused_heads = family.repeats_fused_heads;
+  attention.stretches_heads = family.stretches_heads;
+  attention.query.by_hand = family.linear_by_hand;
+  attention.output.by_hand = family.linear_by_hand;
   attention.score_softcap = ReadSoftcap(reading, "attn_logit_softcapping");
-  attention.dropout = ReadDropout(reading, reading.family.attention_dropout_key);
+  attention.dropout = ReadDropout(reading, family.attention_dropout_key);
   return attention;
 }
 
 Mlp ReadMlp(const HfReading& reading, std::int64_t hidden, std::int64_t width) {
-  const bool has_mlp_key = reading.family.model_type == "llama" || reading.family.model_type == "granite";
-  const bool bias =
-      reading.family.biases == BiasRule::kAll || (has_mlp_key && reading.config.Flag("mlp_bias").value_or(false)) ||
-      (reading.family.biases == BiasRule::kQkvAndNoBias && !reading.config.Flag("no_bias").value_or(true));
+  const Family& family = reading.family;
+  const bool bias = ReadBiases(reading).mlp;
   Mlp mlp;
-  mlp.gated = reading.family.gated;
-  if (mlp.gated) mlp.gate = {reading.family.gate, hidden, width, bias};
-  mlp.up = {reading.family.up, hidden, width, bias};
-  mlp.down = {reading.family.down, width, hidden, bias};
+  mlp.gated = family.gated;
+  mlp.fused_gate = family.fused_gate;
+  if (mlp.gated && !mlp.fused_gate) mlp.gate = {family.gate, hidden, width, bias};
+  mlp.up = {family.up, hidden, mlp.fused_gate ? 2 * width : width, bias};
+  mlp.down = {family.down, width, hidden, bias};
+  mlp.up.by_hand = family.linear_by_hand;
+  mlp.down.by_hand = family.linear_by_hand;
   mlp.activation = ReadActivation(reading);
   return mlp;
 }

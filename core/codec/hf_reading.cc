@@ -16,21 +16,27 @@ constexpr std::string_view kLayers[] = {"num_hidden_layers", "n_layer", "n_layer
 constexpr std::string_view kHeads[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
 constexpr std::string_view kKvHeads[] = {"num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num"};
 constexpr std::string_view kHeadDim[] = {"head_dim", "kv_channels", "d_kv", "attention_head_dim"};
-constexpr std::string_view kFfn[] = {"intermediate_size", "n_inner", "ffn_dim",
-                                     "ffn_hidden_size",   "d_ff",    "hidden_dim"};
+constexpr std::string_view kFfn[] = {
+    "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "hidden_dim", "ff_intermediate_size"};
 constexpr std::string_view kContext[] = {"max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len",
                                          "max_sequence_length"};
 constexpr std::string_view kVocab[] = {"vocab_size", "padded_vocab_size"};
 
-void ReadHeads(HfReading& reading, HfSizes& sizes) {
-  sizes.kv_heads = reading.Optional(kKvHeads, kSizeLimit);
-  if (reading.family.layout == QkvLayout::kFused && reading.family.biases != BiasRule::kAttentionByBias)
-    sizes.kv_heads = sizes.heads;
-  if (sizes.kv_heads == 0 && reading.config.Find(reading.NameOf(kKvHeads)) == nullptr) {
-    const bool by_class = reading.family.kv_heads_by_default != 0 && !reading.config.IsNull(kKvHeads[0]);
-    sizes.kv_heads = by_class ? reading.family.kv_heads_by_default : sizes.heads;
-    reading.Assume(kKvHeads[0], std::to_string(sizes.kv_heads));
+void ReadKvHeads(HfReading& reading, HfSizes& sizes) {
+  const Family& family = reading.family;
+  if (family.kv_heads_are_heads || family.kv_heads_always > 0) {
+    sizes.kv_heads = family.kv_heads_are_heads ? sizes.heads : family.kv_heads_always;
+    return;
   }
+  sizes.kv_heads = reading.Optional(kKvHeads, kSizeLimit);
+  if (sizes.kv_heads != 0 || reading.Has(kKvHeads)) return;
+  const bool by_class = family.kv_heads_by_default != 0 && !reading.config.IsNull(kKvHeads[0]);
+  sizes.kv_heads = by_class ? family.kv_heads_by_default : sizes.heads;
+  reading.Assume(kKvHeads[0], std::to_string(sizes.kv_heads));
+}
+
+void ReadHeads(HfReading& reading, HfSizes& sizes) {
+  ReadKvHeads(reading, sizes);
   sizes.head_dim = reading.Optional(kHeadDim, kSizeLimit);
   if (sizes.head_dim != 0 || sizes.heads == 0 || reading.config.Find(reading.NameOf(kHeadDim)) != nullptr) return;
   if (reading.family.head_dim_by_default != 0 && !reading.config.IsNull(kHeadDim[0])) {
@@ -48,15 +54,17 @@ void ReadHeads(HfReading& reading, HfSizes& sizes) {
   }
 }
 
-/// The width of a dense MLP. A model of experts may have none.
+/// The width of a dense MLP. A model of experts, or of blocks that say their own width, may have none.
 void ReadWidth(HfReading& reading, HfSizes& sizes) {
-  if (!reading.Has(kFfn) && !reading.family.gated) {
-    sizes.ffn = 4 * sizes.hidden;
+  const Family& family = reading.family;
+  if (!reading.Has(kFfn) && !family.gated && family.sizes_by_default.ffn == 0) {
+    const double ratio = reading.config.Number("expansion_ratio", 1, 64).value_or(4);  // MPT
+    sizes.ffn = static_cast<std::int64_t>(ratio * static_cast<double>(sizes.hidden));
     return;
   }
-  const std::int64_t limit = reading.family.widths_in_ffn * kSizeLimit;
-  const bool has_experts = reading.family.experts != nullptr;
-  sizes.ffn = has_experts ? reading.Optional(kFfn, limit) : reading.Required(kFfn, limit);
+  const std::int64_t limit = family.widths_in_ffn * kSizeLimit;
+  const bool may_lack = family.experts != nullptr || reading.config.Find("block_configs") != nullptr;
+  sizes.ffn = may_lack ? reading.Optional(kFfn, limit) : reading.Sized(kFfn, limit, family.sizes_by_default.ffn);
   if (sizes.ffn % reading.family.widths_in_ffn != 0) {
     const std::string value = std::to_string(sizes.ffn);
     reading.config.Fault("not_even", reading.NameOf(kFfn),
@@ -84,17 +92,28 @@ std::int64_t HfReading::Required(HfNames names, std::int64_t limit) const {
   return Optional(names, limit);
 }
 
+std::int64_t HfReading::Sized(HfNames names, std::int64_t limit, std::int64_t by_default) {
+  if (by_default == 0 || Has(names)) return Required(names, limit);
+  Assume(names.front(), std::to_string(by_default));
+  return by_default;
+}
+
 void HfReading::Assume(std::string_view key, std::string value) {
   assumptions.push_back({.field = config.PathTo(key), .value = std::move(value), .reason = "class_default"});
 }
 
 HfSizes ReadHfSizes(HfReading& reading) {
   HfSizes sizes;
-  sizes.hidden = reading.Required(kHidden, kSizeLimit);
-  sizes.layers = reading.Required(kLayers, kLayerLimit);
-  sizes.heads = reading.Required(kHeads, kSizeLimit);
-  sizes.vocab = reading.Required(kVocab, kVocabLimit);
+  const DefaultSizes& by_default = reading.family.sizes_by_default;
+  sizes.hidden = reading.Sized(kHidden, kSizeLimit, by_default.hidden);
+  sizes.layers = reading.Sized(kLayers, kLayerLimit, by_default.layers);
+  sizes.heads = reading.Sized(kHeads, kSizeLimit, by_default.heads);
+  sizes.vocab = reading.Sized(kVocab, kVocabLimit, by_default.vocab);
   sizes.context = reading.Optional(kContext, kContextLimit);
+  if (sizes.context == 0 && by_default.context > 0) {
+    sizes.context = by_default.context;
+    reading.Assume(kContext[0], std::to_string(sizes.context));
+  }
   if (reading.family.learned_positions && sizes.context == 0) {
     sizes.context = 1024;  // GPT2Config
     reading.Assume("n_positions", "1024");

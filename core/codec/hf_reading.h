@@ -21,7 +21,7 @@ inline constexpr std::int64_t kLayerLimit = 1000;
 /// what is taken where the config is silent.
 class HfReading {
  public:
-  HfReading(const ObjectReader& object, const Family& rules) : config(object), family(rules) {}
+  HfReading(const ObjectReader& object, const Family& rules) : config(object), family(ResolvedFamily(rules, object)) {}
 
   /// The name among these that the config uses; the commonest when it has none.
   std::string_view NameOf(HfNames names) const;
@@ -29,11 +29,13 @@ class HfReading {
   /// A whole number of at least one; 0 where it is absent, which `Required` adds an issue for.
   std::int64_t Optional(HfNames names, std::int64_t limit) const;
   std::int64_t Required(HfNames names, std::int64_t limit) const;
+  /// The class's default where it is absent; without one it is required.
+  std::int64_t Sized(HfNames names, std::int64_t limit, std::int64_t by_default);
   /// The config leaves it to its class.
   void Assume(std::string_view key, std::string value);
 
   const ObjectReader& config;
-  const Family& family;
+  const Family family;  ///< with what this config changes about it
   Assumptions assumptions;
 };
 

@@ -10,8 +10,8 @@ namespace tunefit {
 enum class QkvLayout : std::uint8_t {
   kSeparate,     ///< q, k and v are matrices of their own
   kFused,        ///< one matrix, split afterwards (GPT-2 c_attn, InternLM2 wqkv, GPT-NeoX query_key_value)
-  kFusedSlices,  ///< one matrix of which three slices are taken: each gradient is as large as all (Phi-3, BLOOM,
-                 ///< Falcon)
+  kFusedSlices,  ///< one matrix of which three slices are taken: each gradient is as large as all (Phi-3, BLOOM)
+  kFusedPicks,   ///< the same, but keys and values are picked by index, which copies them (Falcon)
 };
 
 /// How positions turn queries and keys.
@@ -59,6 +59,7 @@ struct Attention {
   NormKind qk_norm_kind = NormKind::kRmsNorm;
   EagerStyle eager = EagerStyle::kFp32Softmax;
   ScoreBias score_bias = ScoreBias::kNone;
+  bool stretches_heads = false;      ///< sdpa is given shared heads as a view that repeats them (Falcon 7B)
   bool repeats_fused_heads = false;  ///< shared key/value heads are copied for every query head at once (Falcon 40B)
   bool score_softcap = false;        ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
   std::int64_t window = 0;           ///< tokens of a sliding window; 0 for none

@@ -32,6 +32,7 @@ Value Rotate(Tracer& tracer, const Attention& attention, const Value& x, const L
 
 void RotateHeads(Tracer& tracer, const Attention& attention, const LayerContext& context, Heads& heads) {
   if (attention.rotary == Rotary::kNone) return;
+  heads.by_heads = attention.rotary_dim > 0 && !context.workload->fused.rope;
   if (context.workload->fused.rope) {
     heads.query = tracer.View(heads.query);  // rotated in place
     heads.key = tracer.View(heads.key);
@@ -66,6 +67,7 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
   const Size query = context.tokens * static_cast<double>(attention.heads * attention.head_dim);
   const Size key = context.tokens * static_cast<double>(attention.kv_heads * attention.head_dim);
   const Value fused = Forward(tracer, module.query, hidden);
+  tracer.scope.module = "self_attn";
   Heads heads;
   if (attention.layout == QkvLayout::kFused) {
     const std::array<Value, 3> parts = tracer.Split(fused, {query, key, key});
@@ -74,6 +76,10 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
     return heads;
   }
   heads = {tracer.Narrow(fused, query), tracer.Narrow(fused, key), tracer.Narrow(fused, key)};
+  if (attention.layout == QkvLayout::kFusedPicks) {
+    heads.key = tracer.Copy(std::move(heads.key), "picked keys");
+    heads.value = tracer.Copy(std::move(heads.value), "picked values");
+  }
   if (attention.repeats_fused_heads) {
     const auto copies = static_cast<double>(attention.heads / attention.kv_heads);
     heads.key = tracer.ExpandHeads(std::move(heads.key), copies);
@@ -125,10 +131,13 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
 MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
   tracer.scope.term = Term::kAttention;
   Heads heads = Project(tracer, module, context, hidden);
+  heads.hidden = tracer.DtypeOf(hidden);
   tracer.scope.module = "self_attn";
   RotateHeads(tracer, *module.attention, context, heads);
   MixerResult result = Attend(tracer, *module.attention, context, heads);
-  Value merged = tracer.View(result.output);
+  // A fused kernel's output lies as its queries do: where that is head by head, putting tokens first copies it.
+  const bool fused = context.kernel != AttentionKernel::kEager;
+  Value merged = fused && heads.by_heads ? tracer.Copy(result.output, "output by tokens") : tracer.View(result.output);
   result.output.Drop();
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
 }

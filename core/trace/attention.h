@@ -14,6 +14,8 @@ struct MixerResult {
 /// Queries, keys and values as heads, ready for a kernel.
 struct Heads {
   Value query, key, value;
+  Dtype hidden = Dtype::kBf16;  ///< of the states they were projected from
+  bool by_heads = false;        ///< queries lie head by head in memory, as joined ones do, and so will the output
 };
 
 AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place);

@@ -29,21 +29,20 @@ Value Biased(Tracer& tracer, const Attention& attention, const LayerContext& con
 }
 
 /// From scores to probabilities in the dtype that the product with the values reads.
-Value Probabilities(Tracer& tracer, const Attention& attention, const LayerContext& context, Value scores,
-                    Dtype query) {
+Value Probabilities(Tracer& tracer, const Attention& attention, const Heads& heads, Value scores) {
   switch (attention.eager) {
     case EagerStyle::kOwnSoftmax:
       if (tracer.autocast()) scores = tracer.Cast(scores, Dtype::kFp32);
       return tracer.Softmax(std::move(scores));
     case EagerStyle::kTypedSoftmax:
-      return tracer.Softmax(tracer.Cast(scores, context.dtype));
+      return tracer.Softmax(tracer.Cast(scores, heads.hidden));
     case EagerStyle::kFp32Softmax:
     case EagerStyle::kFp32Scores:
     case EagerStyle::kBiasedProduct:
       break;
   }
   scores = tracer.Softmax(tracer.Cast(scores, Dtype::kFp32));
-  return tracer.Cast(scores, query);
+  return tracer.Cast(scores, tracer.DtypeOf(heads.query));
 }
 
 MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
@@ -68,7 +67,7 @@ MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext
   if (!in_place) scores = tracer.Scale(std::move(scores));
   if (attention.score_softcap) scores = Softcap(tracer, std::move(scores));
   scores = Biased(tracer, attention, context, std::move(scores));
-  scores = Probabilities(tracer, attention, context, std::move(scores), tracer.DtypeOf(heads.query));
+  scores = Probabilities(tracer, attention, heads, std::move(scores));
   scores = tracer.Dropout(std::move(scores), attention.dropout);
   if (copies == 1) value_copy = tracer.Empty(IfBatched(tracer.SizeOf(value)), operand, "contiguous value");
   Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(heads.query));
@@ -89,8 +88,9 @@ MixerResult Sdpa(Tracer& tracer, const Attention& attention, const LayerContext&
   const bool grouped = !context.mask && !context.workload->habits.sdpa_repeats_heads;
   if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
   const double copies = CopiesOfHeads(attention);
-  Value key = tracer.ExpandHeads(heads.key, copies);
-  Value value = tracer.ExpandHeads(heads.value, copies);
+  const bool views = attention.stretches_heads;
+  Value key = views ? tracer.StretchHeads(heads.key, copies) : tracer.ExpandHeads(heads.key, copies);
+  Value value = views ? tracer.StretchHeads(heads.value, copies) : tracer.ExpandHeads(heads.value, copies);
   if (!context.mask) {
     return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
   }
@@ -120,9 +120,10 @@ MixerResult Attend(Tracer& tracer, const Attention& attention, const LayerContex
   const bool runs_again = workload.checkpointing == Checkpointing::kSelective &&
                           workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
   if (!runs_again) return CoreAttention(tracer, attention, context, heads);
-  const auto core = [&tracer, &attention, &context](const std::array<Value, 3>& inputs) {
+  const auto core = [&tracer, &attention, &context, &heads](const std::array<Value, 3>& inputs) {
     tracer.scope = {"self_attn", Term::kAttention, true};
-    return CoreAttention(tracer, attention, context, {inputs[0], inputs[1], inputs[2]}).output;
+    return CoreAttention(tracer, attention, context, {inputs[0], inputs[1], inputs[2], heads.hidden, heads.by_heads})
+        .output;
   };
   return {tracer.Checkpoint(core, {heads.query, heads.key, heads.value}, {.recompute = Recompute::kReentrant}),
           Value()};

@@ -191,6 +191,11 @@ Value Tracer::ExpandHeads(Value x, double copies) {
   return expanded;
 }
 
+Value Tracer::StretchHeads(const Value& x, double copies) {
+  if (copies == 1) return x;
+  return Look(OpKind::kExpandHeads, x, SizeOf(x) * copies);
+}
+
 std::array<Value, 2> Tracer::Halve(const Value& x) {
   const Size half = SizeOf(x) * 0.5;
   std::array<Value, 3> parts = Split(x, {half, half, {}});

@@ -36,6 +36,19 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   x = LowPrecision(std::move(x));
   Value w = LowPrecisionWeight(weight);
   Value b = bias ? LowPrecisionWeight(bias) : Value();
+  return MatrixProduct(std::move(x), std::move(w), std::move(b), in_features, out_features);
+}
+
+Value Tracer::Product(Value x, const Value& weight, double in_features, double out_features) {
+  x = LowPrecision(std::move(x));
+  const Scope outer = scope;
+  scope.term = Term::kAutocastCopies;
+  Value w = LowPrecision(weight);
+  scope = outer;
+  return MatrixProduct(std::move(x), std::move(w), Value(), in_features, out_features);
+}
+
+Value Tracer::MatrixProduct(Value x, Value w, Value b, double in_features, double out_features) {
   Node& node = Begin(b ? OpKind::kLinearBias : OpKind::kLinear);
   AddInput(node, x);
   AddInput(node, w);

@@ -98,8 +98,8 @@ void MakeRotaryTables(Tracer& tracer, LayerContext& context, std::int64_t width)
   context.sine = tracer.Empty(table, context.dtype, "sine");
 }
 
-/// The causal mask as the kernel wants it, and ALiBi's lines or matrices.
-void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload) {
+/// The causal mask as the kernel wants it, in the dtype of the token embeddings, and ALiBi's lines or matrices.
+void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload, Dtype embedded) {
   tracer.scope = {"causal_mask", Term::kBuffers, false};
   constexpr Size kPairs{1, Axis::kScores};
   const Attention* attention = FirstAttention(workload.architecture);
@@ -107,26 +107,26 @@ void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload) 
   const double heads = attention != nullptr ? static_cast<double>(attention->heads) : 0;
   const bool padded = workload.batch.packing == Packing::kNone;
   if (bias == ScoreBias::kAlibiPerPair && context.kernel != AttentionKernel::kFlash) {
-    context.mask = tracer.Empty(kPairs * heads, context.dtype, "mask with alibi");
+    context.mask = tracer.Empty(kPairs * heads, embedded, "mask with alibi");
     return;
   }
   if (bias == ScoreBias::kAlibi) context.bias = tracer.Empty(Size{heads, Axis::kTokens}, context.dtype, "alibi");
   if (context.kernel == AttentionKernel::kEager) {
     Value allowed = tracer.Empty(kPairs, Dtype::kBool, "allowed");
-    context.mask = tracer.Empty(kPairs, context.dtype, "mask");
+    context.mask = tracer.Empty(kPairs, embedded, "mask");
   } else if (context.kernel == AttentionKernel::kSdpa && padded) {
     context.mask = tracer.Empty(kPairs, Dtype::kBool, "mask");
   }
 }
 
 /// Rotary tables, position ids and masks that the model makes before its layers.
-LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype hidden) {
+LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedded, Dtype hidden) {
   LayerContext context;
   context.workload = &workload;
   context.dtype = hidden;
   context.kernel = workload.architecture.eager_only ? AttentionKernel::kEager : workload.attention;
   MakeRotaryTables(tracer, context, RotaryWidth(workload.architecture));
-  MakeMasks(tracer, context, workload);
+  MakeMasks(tracer, context, workload, embedded);
   return context;
 }
 
@@ -203,7 +203,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   tracer.BeginSection(moment, -1, 1, 1);
   if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());
   const Value embeddings = EmbedTokens(tracer, model, ids);
-  context = MakeContext(tracer, workload, tracer.DtypeOf(embeddings));
+  context = MakeContext(tracer, workload, tracer.DtypeOf(model.table), tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
   HoldOffloadBlocks(tracer, workload, hidden);

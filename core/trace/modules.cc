@@ -159,6 +159,10 @@ namespace {
 Value ForwardBase(Tracer& tracer, const LinearModule& module, const Value& x) {
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);
+  if (module.quantized == QuantizedProduct::kNone && module.shape.by_hand) {
+    Value product = tracer.Product(x, module.weight, in, out);
+    return module.bias ? tracer.Add(std::move(product), module.bias) : product;
+  }
   if (module.quantized == QuantizedProduct::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);
   return QuantizedForward(tracer, module.quantized, module.compute, x, module.bias, module.shape);
 }

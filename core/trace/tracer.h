@@ -157,6 +157,7 @@ class Tracer {
   Value Dropout(Value x, double probability);
   Value Cat(Value a, Value b);
   Value ExpandHeads(Value x, double copies);
+  Value StretchHeads(const Value& x, double copies);  ///< the same as a view that repeats; the gradient is of full size
   std::array<Value, 3> Split(const Value& x, const std::array<Size, 3>& sizes);
   std::array<Value, 2> Halve(const Value& x);  ///< chunk(2): two views of one projection
   Value Sigmoid(Value x);
@@ -171,6 +172,8 @@ class Tracer {
   /// torch.nn.functional.grouped_mm: the input is cast to the weight's dtype, autocast does not act.
   Value GroupedMatmul(Value x, const Value& weight, const Value& offsets, Size out);
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
+  /// x @ weight.T: the weight is a view to autocast, which casts it for this use alone.
+  Value Product(Value x, const Value& weight, double in_features, double out_features);
   /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
   Value DequantizedLinear(Value x, const Value& bias, double in_features, double out_features,
                           const Dequantization& how = {});
@@ -335,6 +338,7 @@ class Tracer {
   Value AddLeaf(Value x, bool is_weight);
   Value LowPrecision(Value x);
   Value LowPrecisionWeight(const Value& weight);
+  Value MatrixProduct(Value x, Value weight, Value bias, double in_features, double out_features);
   /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
   StorageId DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies);
   Value Fp32(Value x);
