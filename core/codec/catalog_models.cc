@@ -1,3 +1,5 @@
+#include <cmath>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -33,45 +35,107 @@ void CheckHubName(const ObjectReader& row, std::string_view key, std::string_vie
 }
 
 /// Keys that a row may hold: the ones that count parameters or shape memory.
-void CheckConfigKeys(const ObjectReader& config) {
-  static constexpr Known kKnown = {"model_type",
+void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
+  static constexpr Known kKnown = {"add_qkv_bias",
+                                   "attention_bias",
+                                   "attn_logit_softcapping",
+                                   "attn_pdrop",
+                                   "bias",
+                                   "block_configs",
+                                   "d_ff",
+                                   "d_kv",
+                                   "d_model",
+                                   "decoder_attention_heads",
+                                   "decoder_ffn_dim",
+                                   "decoder_layers",
+                                   "dim",
+                                   "do_layer_norm_before",
+                                   "dropout",
+                                   "embd_pdrop",
+                                   "encoder_attention_heads",
+                                   "encoder_ffn_dim",
+                                   "encoder_layers",
+                                   "expansion_ratio",
+                                   "feed_forward_proj",
+                                   "ff_intermediate_size",
+                                   "ffn_dim",
+                                   "ffn_hidden_size",
+                                   "final_logit_softcapping",
+                                   "head_dim",
+                                   "hidden_act",
+                                   "hidden_dim",
                                    "hidden_size",
                                    "intermediate_size",
-                                   "num_attention_heads",
-                                   "num_key_value_heads",
-                                   "head_dim",
                                    "kv_channels",
+                                   "max_position_embeddings",
+                                   "max_seq_len",
+                                   "max_source_positions",
+                                   "max_target_positions",
+                                   "mlp_bias",
+                                   "mm_tokens_per_image",
+                                   "model_type",
+                                   "multi_query",
+                                   "multi_query_group_num",
                                    "n_embd",
                                    "n_head",
-                                   "num_hidden_layers",
+                                   "n_heads",
+                                   "n_inner",
                                    "n_layer",
-                                   "vocab_size",
-                                   "max_position_embeddings",
+                                   "n_layers",
                                    "n_positions",
-                                   "tie_word_embeddings",
-                                   "attention_bias",
-                                   "mlp_bias",
-                                   "bias",
+                                   "new_decoder_architecture",
                                    "no_bias",
-                                   "sliding_window",
-                                   "attn_logit_softcapping",
-                                   "final_logit_softcapping",
+                                   "num_attention_heads",
+                                   "num_decoder_layers",
+                                   "num_heads",
+                                   "num_hidden_layers",
+                                   "num_key_value_heads",
+                                   "num_kv_heads",
+                                   "num_layers",
+                                   "num_ln_in_parallel_attn",
+                                   "num_mel_bins",
+                                   "padded_vocab_size",
+                                   "partial_rotary_factor",
+                                   "position_biased_input",
+                                   "position_buckets",
+                                   "qk_layernorm",
                                    "query_pre_attn_scalar",
-                                   "embd_pdrop",
-                                   "attn_pdrop",
-                                   "resid_pdrop"};
+                                   "relative_attention",
+                                   "resid_pdrop",
+                                   "rotary_dim",
+                                   "rotary_pct",
+                                   "seq_length",
+                                   "sliding_window",
+                                   "spatial_merge_size",
+                                   "tie_word_embeddings",
+                                   "type_vocab_size",
+                                   "use_parallel_residual",
+                                   "use_qk_norm",
+                                   "use_qkv_bias",
+                                   "vocab_size",
+                                   "word_embed_proj_dim"};
   config.RefuseUnknown(kKnown);
-  config.Require("tie_word_embeddings");
+  // A row leaves nothing that counts to its class: what is missing here was assumed.
+  for (const Assumption& assumption : read.assumptions) {
+    config.Require(std::string_view(assumption.field).substr(assumption.field.rfind('.') + 1));
+  }
   const auto type = config.Text("model_type");
   if (type == "gpt2") {
-    for (const std::string_view key : {"n_positions", "embd_pdrop", "attn_pdrop", "resid_pdrop"}) config.Require(key);
-  } else if (type) {
-    config.Require("max_position_embeddings");
-    if (type != "qwen") config.Require("num_key_value_heads");
+    for (const std::string_view key : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) config.Require(key);
   }
   // Null says that there is no window; a key that is absent says nothing.
   if (type == "mistral" && !config.IsNull("sliding_window")) config.Require("sliding_window");
-  if (type == "qwen3" || type == "gemma2") config.Require("head_dim");
+}
+
+/// A printed size is the count within its rounding.
+void CheckPrintedTotal(const ObjectReader& row, std::int64_t parameters) {
+  constexpr double kRounding = 0.01;
+  const auto printed = row.Count("printed_total", 1000000, kMostParameters);
+  if (!printed || std::abs(static_cast<double>(parameters - *printed)) <= kRounding * static_cast<double>(*printed))
+    return;
+  const std::string value = std::to_string(parameters);
+  row.Fault("implausible", "printed_total", Join({"is more than a hundredth away from the parameters, ", value}),
+            {{"value", value}});
 }
 
 /// What the hub shows besides must be explained to the last parameter.
@@ -122,16 +186,16 @@ Architecture ReadConfig(const ObjectReader& row, Issues& issues) {
     issues[before].code = "unknown_value";  // in the catalog a model that is not modelled is a mistake of the row
     return {};
   }
-  CheckConfigKeys(config);
+  CheckConfigKeys(config, read);
   return std::move(read.architecture);
 }
 
 void ReadModel(const ObjectReader& row, Catalog& catalog) {
-  static constexpr Known kKnown = {"id",           "name",        "hf_id",      "aliases", "family",
-                                   "organisation", "licence",     "release",    "config",  "parameters",
-                                   "hub_total",    "adjustments", "confidence", "note",    "sources"};
+  static constexpr Known kKnown = {
+      "id",     "name",       "hf_id",     "aliases",     "family",        "organisation", "licence", "release",
+      "config", "parameters", "hub_total", "adjustments", "printed_total", "confidence",   "note",    "sources"};
   static constexpr Known kSourceKnown = {"config", "parameters", "card"};
-  static constexpr Known kConfidence = {"A", "B"};
+  static constexpr Known kConfidence = {"A", "B", "C", "D"};
   Issues& issues = row.issues();
   row.RefuseUnknown(kKnown);
   CatalogModel model = ReadNames(row);
@@ -148,6 +212,7 @@ void ReadModel(const ObjectReader& row, Catalog& catalog) {
     }
   }
   CheckHubTotal(row, stated.value_or(0));
+  CheckPrintedTotal(row, stated.value_or(0));
   row.Require("confidence");
   row.Choice("confidence", kConfidence);
   row.Text("note", 240);

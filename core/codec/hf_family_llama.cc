@@ -224,9 +224,8 @@ constexpr Family kFamilies[] = {
      .gated = false,
      .biases = BiasRule::kByKey,
      .activation_by_default = "xielu"},
-    {.model_type = "ministral3", .window = WindowRule::kAllLayers, .kv_heads_by_default = 8, .window_by_default = 0},
     // Nemotron-NAS (Llama Nemotron Super; remote code modeling_decilm.py): hf_layers.cc reads its blocks.
-    {.model_type = "nemotron-nas", .biases = BiasRule::kByKey, .lists_blocks = true},
+    {.model_type = "nemotron-nas", .biases = BiasRule::kByKey, .kv_heads_are_heads = true, .lists_blocks = true},
 };
 
 }  // namespace

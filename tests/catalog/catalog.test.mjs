@@ -100,8 +100,12 @@ test("published counts list every model once, in order", () => {
   assert.deepEqual(published.map(({ id }) => id), catalog.models.map(({ id }) => id));
   published.forEach((row, i) => {
     const model = catalog.models[i];
-    assert.equal(row.published, model.hub_total ?? model.parameters, row.id);
-    assert.deepEqual(row.adjustments, model.adjustments ?? [], row.id);
+    if (model.printed_total) {
+      assert.equal(row.printed, model.printed_total, row.id);
+    } else {
+      assert.equal(row.published, model.hub_total ?? model.parameters, row.id);
+      assert.deepEqual(row.adjustments, model.adjustments ?? [], row.id);
+    }
     assert.deepEqual(row.sources, model.sources.parameters, row.id);
   });
 });
@@ -115,7 +119,7 @@ test("the golden configs and their expectations belong together", () => {
     assert.ok(Number.isSafeInteger(row.parameters), row.file);
   }
   const modelled = new Set(catalog.models.map(({ config }) => config.model_type));
-  for (const row of expected) assert.equal(row.modelled, modelled.has(row.model_type), row.file);
+  for (const row of expected) assert.ok(row.modelled || !modelled.has(row.model_type), row.file);
 });
 
 test("a minimal catalog is accepted", () => {

@@ -3,6 +3,7 @@
 
 const USABLE_FRACTION = { low: 0.9, high: 1 }; // of the capacity on the box; ECC over GDDR costs 1/16
 const FLOPS_PER_BYTE = { low: 20, high: 700 }; // dense bf16 rate over memory bandwidth
+const PRINTED_ROUNDING = 0.01; // sizes of cards and papers have two or three digits
 const UNSOURCED = ["devices_per_board"]; // follows from the name
 
 const lower = (text) => text.toLowerCase();
@@ -69,6 +70,10 @@ function modelLaws({ models }, report) {
     const extra = (model.adjustments ?? []).reduce((sum, { count }) => sum + count, 0);
     const explained = model.parameters + extra;
     if (explained !== (model.hub_total ?? model.parameters)) report("implausible", `models[${i}].hub_total`);
+    const printed = model.printed_total ?? model.parameters;
+    if (Math.abs(model.parameters - printed) > PRINTED_ROUNDING * printed) {
+      report("implausible", `models[${i}].printed_total`);
+    }
   });
   const row = unsorted(models, by((model) => model.family, (model) => model.parameters, (model) => model.id));
   if (row > 0) report("not_sorted", `models[${row}]`);

@@ -65,6 +65,12 @@ TEST_F(TheCatalog, CountsEveryModelExactly) {
   for (const Json& row : published) {
     const CatalogModel* model = catalog_.FindModel(row["id"].get<std::string>());
     ASSERT_NE(model, nullptr) << row["id"];
+    if (row.contains("printed")) {  // a card's rounded size
+      const auto printed = row["printed"].get<double>();
+      EXPECT_NEAR(static_cast<double>(CountParameters(model->architecture).total()), printed, 0.01 * printed)
+          << row["id"];
+      continue;
+    }
     std::int64_t expected = row["published"].get<std::int64_t>();
     for (const Json& adjustment : row["adjustments"]) expected -= adjustment["count"].get<std::int64_t>();
     EXPECT_EQ(CountParameters(model->architecture).total(), expected) << row["id"];
