@@ -26,7 +26,7 @@ export interface Assumption {
   /**
    * Why: `stack_default` (the catalog's, of this stack and version), `core_default` (the stack says nothing),
    * `model_config` (the pasted config says it), `class_default` (the config leaves it to its class), `catalog` (the newest
-   * that the catalog knows), `prepare_kbit` (prepare_model_for_kbit_training switches it on), `single_gpu`.
+   * that the catalog knows), `rollout` (prompt and completion together), `prepare_kbit` (prepare_model_for_kbit_training switches it on), `single_gpu`.
    */
   reason:
     | "stack_default"
@@ -35,6 +35,7 @@ export interface Assumption {
     | "class_default"
     | "catalog"
     | "prepare_kbit"
+    | "rollout"
     | "single_gpu";
 }
 
@@ -67,6 +68,11 @@ export interface Request {
   /** Catalog id, Hugging Face id or alias (any case), or a Hugging Face config.json. */
   model: string | { config: Record<string, unknown>; name?: string; parameters?: number };
   task?: "sft" | "pretrain" | "seqcls" | "reward" | "dpo" | "orpo" | "kto" | "grpo" | "ppo";
+  /**
+   * dpo, kto, grpo and ppo: what the policy is compared with. `copy` is a second, frozen model, `adapter` the model without
+   * its adapter, `precomputed` a pass before training. Left out: `adapter` under LoRA, else `copy`; grpo by its stack.
+   */
+  reference?: "none" | "copy" | "adapter" | "precomputed";
   method?: Method;
   quantization?: null | {
     kind: "nf4" | "fp4" | "int8" | "gptq" | "awq" | "hqq" | "fp8";
@@ -93,6 +99,7 @@ export interface Request {
   /** Each parameter is updated, and its gradient freed, as soon as backward has made it. */
   optimizer_in_backward?: boolean;
   fused_kernels?: string[];
+  /** `per_device` counts examples: pairs for reward, dpo and orpo, completions for grpo and ppo, sequences otherwise. */
   batch?: {
     per_device?: number;
     gradient_accumulation?: number;
@@ -122,15 +129,21 @@ export interface Request {
     expert?: number;
     offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };
   };
-  /** `rollout`, `hardware.server`, `hardware.interconnect`, `dataset` and `pricing` are checked and passed on; a note
-   *  `not_modelled` says that nothing is computed from them yet. */
+  /**
+   * grpo and ppo: how completions come about; both lengths are required, and together they are `batch.sequence_length`.
+   * `generations` is the size of a group. `engine`: `transformers` generates in the training process, `vllm` beside it,
+   * on the same GPUs (`colocated`, where it takes `memory_share` of the card) or on others.
+   */
   rollout?: {
     generations?: number;
     prompt_length?: number;
     completion_length?: number;
+    engine?: "transformers" | "vllm";
     colocated?: boolean;
-    engine?: string;
+    memory_share?: number;
   };
+  /** `hardware.server`, `hardware.interconnect`, `dataset` and `pricing` are checked and passed on; a note
+   *  `not_modelled` says that nothing is computed from them yet. */
   include?: ("limits" | "timeline" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
@@ -155,11 +168,15 @@ export type Moment =
   | "load"
   | "static"
   | "between_steps"
+  | "rollout"
+  | "reference"
   | "forward"
   | "loss"
   | "backward"
   | "optimizer"
-  | "save";
+  | "evaluate"
+  | "save"
+  | "merge";
 
 /** Bytes of live tensors on the busiest GPU. */
 export interface Phases {
@@ -193,7 +210,8 @@ export interface TermItem {
 /** A line of the breakdown. The terms sum exactly to `phases.peak_step`. */
 export interface Term {
   /** `weights`, `quantization`, `adapters`, `gradients`, `optimizer_states`, `optimizer_transient`, `autocast_copies`,
-   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`. */
+   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`, `reference_model`, `reward_model`,
+   *  `kv_cache`, `rollout_engine`. */
   id: string;
   bytes: number;
   kind: "exact" | "modelled" | "empirical";
@@ -246,8 +264,8 @@ export interface Report {
     active_parameters: number;
     trainable_parameters: number;
     /**
-     * `embedding`, `attention`, `mlp`, `norms`, `head`: together `parameters`. Then `adapters`, which `parameters` leaves
-     * out. A trained copy (modules_to_save) counts as trainable where its original stands.
+     * `embedding`, `attention`, `mlp`, `norms`, `head`: together `parameters`. Then `adapters` and, for ppo, `value_model`,
+     * which `parameters` leaves out. A trained copy (modules_to_save) counts as trainable where its original stands.
      */
     groups: { group: string; parameters: number; trainable_parameters: number }[];
     source_ids: string[];

@@ -38,11 +38,11 @@ void CheckSourced(const ObjectReader& version, const RowSources& sources) {
 }
 
 void ReadHabits(const ObjectReader& version, Habits& habits) {
-  static constexpr Known kKnown = {"lora_casts_input",         "logits_upcast",         "loss_shifts_logits",
-                                   "autocast_upcasts_outputs", "sdpa_repeats_kv",       "fsdp_upcasts_trainable",
-                                   "fsdp1_keeps_gradients",    "selective_checkpoint",  "checkpoint_recompute",
-                                   "offload_blocks_on_card",   "gptq_unpacks_in_torch", "gptq_lora_casts_input",
-                                   "master_gradients"};
+  static constexpr Known kKnown = {
+      "lora_casts_input",     "logits_upcast",          "loss_shifts_logits",    "autocast_upcasts_outputs",
+      "sdpa_repeats_kv",      "fsdp_upcasts_trainable", "fsdp1_keeps_gradients", "selective_checkpoint",
+      "checkpoint_recompute", "offload_blocks_on_card", "gptq_unpacks_in_torch", "gptq_lora_casts_input",
+      "master_gradients",     "grpo_has_reference",     "selective_log_softmax", "preference_logs_logits"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -69,6 +69,9 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   }
   habits.offload_blocks_on_card =
       switches.Count("offload_blocks_on_card", 0, 16).value_or(habits.offload_blocks_on_card);
+  habits.grpo_has_reference = switches.Flag("grpo_has_reference").value_or(habits.grpo_has_reference);
+  habits.selective_log_softmax = switches.Flag("selective_log_softmax").value_or(habits.selective_log_softmax);
+  habits.preference_logs_logits = switches.Flag("preference_logs_logits").value_or(habits.preference_logs_logits);
   // Not used by the core yet, but checked.
   switches.Flag("fsdp_upcasts_trainable");
   switches.Flag("fsdp1_keeps_gradients");

@@ -74,6 +74,8 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   writer.Key("choices");
   writer.BeginObject();
   WriteWords(writer, "task", words::modelled::kTask);
+  WriteWords(writer, "reference", words::kReference);
+  WriteWords(writer, "rollout.engine", words::kEngine);
   WriteWords(writer, "method.kind", words::modelled::kMethod);
   WriteWords(writer, "method.adapter_dtype", words::kAdapterDtype);
   WriteWords(writer, "quantization.kind", words::kQuantization);
@@ -117,6 +119,10 @@ void WriteLimits(JsonWriter& writer) {
   WriteLimit(writer, "batch.per_device", words::kPerDevice);
   WriteLimit(writer, "batch.gradient_accumulation", words::kAccumulation);
   WriteLimit(writer, "batch.sequence_length", words::kSequenceLength);
+  WriteLimit(writer, "rollout.generations", words::kGenerations);
+  WriteLimit(writer, "rollout.prompt_length", words::kSequenceLength);
+  WriteLimit(writer, "rollout.completion_length", words::kSequenceLength);
+  WriteLimit(writer, "rollout.memory_share", 0, 1);
   WriteLimit(writer, "parallel.gpus", words::kGpus);
   writer.EndObject();
 }

@@ -12,14 +12,24 @@ void WriteGroup(JsonWriter& writer, std::string_view group, std::int64_t paramet
   writer.EndObject();
 }
 
-/// Groups of the model's own parameters, then the adapters, which the model's count leaves out. Copies that
-/// modules_to_save trains count as trainable where their original stands.
+/// ppo trains a second model of the same shape, with a head of one score.
+std::int64_t CountValueModel(const Workload& workload) {
+  if (workload.task != Task::kPpo) return 0;
+  Architecture value = workload.architecture;
+  value.labels = 1;
+  return CountParameters(value).total();
+}
+
+/// Groups of the model's own parameters, then the adapters and the value model, which the model's count leaves out.
+/// Copies that modules_to_save trains count as trainable where their original stands.
 void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCounts& counts, std::int64_t trainable) {
   const Method& method = workload.method;
   const bool full = method.kind == MethodKind::kFull;
   const std::int64_t table = workload.architecture.vocab_size * workload.architecture.hidden_size;
   const std::int64_t embedding = full ? counts.embedding : method.saves_embedding ? table : 0;
-  const std::int64_t head = full ? counts.head : method.saves_head ? table : 0;
+  const bool classifies = workload.architecture.labels > 0;
+  const std::int64_t head = full || classifies ? counts.head : method.saves_head ? table : 0;
+  const std::int64_t value = CountValueModel(workload);
   writer.Key("groups");
   writer.BeginList();
   WriteGroup(writer, "embedding", counts.embedding, embedding);
@@ -27,7 +37,9 @@ void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCo
   WriteGroup(writer, "mlp", counts.mlp, full ? counts.mlp : 0);
   WriteGroup(writer, "norms", counts.norms, full ? counts.norms : 0);
   WriteGroup(writer, "head", counts.head, head);
-  if (!full) WriteGroup(writer, "adapters", trainable - embedding - head, trainable - embedding - head);
+  const std::int64_t adapters = trainable - embedding - head - value;
+  if (!full) WriteGroup(writer, "adapters", adapters, adapters);
+  if (value > 0) WriteGroup(writer, "value_model", value, value);
   writer.EndList();
 }
 

@@ -91,6 +91,19 @@ void WriteBatch(JsonWriter& writer, const BatchFields& batch) {
   writer.EndObject();
 }
 
+void WriteRollout(JsonWriter& writer, const RolloutFields& rollout) {
+  if (!rollout.given) return;
+  writer.Key("rollout");
+  writer.BeginObject();
+  Write(writer, "generations", rollout.generations);
+  Write(writer, "prompt_length", rollout.prompt_length);
+  Write(writer, "completion_length", rollout.completion_length);
+  Write(writer, "engine", rollout.engine);
+  Write(writer, "colocated", rollout.colocated);
+  Write(writer, "memory_share", rollout.memory_share);
+  writer.EndObject();
+}
+
 void WritePrecision(JsonWriter& writer, const PrecisionFields& precision) {
   writer.Key("precision");
   writer.BeginObject();
@@ -156,6 +169,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   writer.Count("version", 1);
   WriteModelField(writer, request);
   Write(writer, "task", request.task);
+  Write(writer, "reference", request.reference);
   WriteMethod(writer, request.method);
   WriteQuantization(writer, request.quantization);
   WritePrecision(writer, request.precision);
@@ -164,6 +178,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   Write(writer, "optimizer_in_backward", request.optimizer_in_backward);
   Write(writer, "fused_kernels", request.fused_kernels);
   WriteBatch(writer, request.batch);
+  WriteRollout(writer, request.rollout);
   WriteCheckpointing(writer, request.checkpointing);
   Write(writer, "attention", request.attention);
   Write(writer, "loss", request.loss);
@@ -171,7 +186,6 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   Write(writer, "stack_version", request.stack_version);
   Write(writer, "compile", request.compile);
   WriteParallel(writer, request.parallel);
-  Write(writer, "rollout", request.rollout);
   Write(writer, "include", request.include);
   Write(writer, "detail", request.detail);
   WriteHardwareField(writer, request);

@@ -117,6 +117,7 @@ RequestReading ReadRequest(std::string_view text, const Catalog& catalog) {
   if (reading.stack == nullptr) return reading;
   CompleteRequest(reading, config);
   RefuseUnmodelled(reading, config);
+  CheckTask(reading);
   if (!has_model) return reading;
   FillWorkload(reading);
   if (HasError(reading.issues)) return reading;

@@ -56,6 +56,7 @@ class Completer {
   void TakeStoredQuantization(const Quantization& stored);
   void CompleteQuantization(const HfConfig& config);
   void CompletePrecision();
+  void CompleteTask(const StackVersion& stack);
   void CompleteTraining();
   void CompleteCheckpointing();
   void CompleteParallel();
@@ -151,8 +152,33 @@ void Completer::CompleteCheckpointing() {
   Take(checkpointing.kind, stack_.checkpointing.kind, "none", "gradient_checkpointing");
 }
 
-void Completer::CompleteTraining() {
+/// What the policy is compared with and how its completions come about, as TRL's trainers have it. Lengths of
+/// completions are the request's own: nothing is taken for them.
+void Completer::CompleteTask(const StackVersion& stack) {
   Take(request_.task, "sft", "task");
+  const Task task = TaskOf(request_);
+  const bool compares = task == Task::kDpo || task == Task::kKto || task == Task::kPpo ||
+                        (task == Task::kGrpo && stack.habits.grpo_has_reference);
+  if (compares) {
+    Take(request_.reference, *request_.method.kind == "lora" ? "adapter" : "copy", "reference");
+  } else if (task == Task::kGrpo) {
+    Take(request_.reference, "none", "reference");
+  }
+  if (!HasRollout(task)) return;
+  RolloutFields& rollout = request_.rollout;
+  rollout.given = true;
+  Take(rollout.generations, task == Task::kGrpo ? 8 : 1, "rollout.generations");
+  Take(rollout.engine, "transformers", "rollout.engine");
+  if (*rollout.engine == "vllm") {
+    Take(rollout.colocated, true, "rollout.colocated");
+    if (*rollout.colocated) Take(rollout.memory_share, 0.3, "rollout.memory_share");
+  }
+  if (request_.batch.sequence_length || !rollout.prompt_length || !rollout.completion_length) return;
+  request_.batch.sequence_length = *rollout.prompt_length + *rollout.completion_length;
+  Assume("batch.sequence_length", JsonText(*request_.batch.sequence_length), "rollout");
+}
+
+void Completer::CompleteTraining() {
   Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
   if (HasRank(ReadOptimizer(*request_.optimizer).optimizer)) Take(request_.optimizer_rank, 128, "optimizer_rank");
   Take(request_.optimizer_in_backward, stack_.optimizer_in_backward, false, "optimizer_in_backward");
@@ -165,7 +191,12 @@ void Completer::CompleteTraining() {
   Take(batch.length_varies, false, "batch.length_varies");
   CompleteCheckpointing();
   Take(request_.attention, stack_.attention, "sdpa", "attention");
-  Take(request_.loss, stack_.loss, "standard", "loss");
+  const Task task = TaskOf(request_);
+  if (task == Task::kSft || task == Task::kPretrain) {
+    Take(request_.loss, stack_.loss, "standard", "loss");
+  } else {
+    Take(request_.loss, "standard", "loss");  // the task's own
+  }
   Take(request_.compile, stack_.compile, false, "compile");
 }
 
@@ -228,6 +259,7 @@ void CompleteRequest(RequestReading& reading, const HfConfig& config) {
   completer.CompleteMethod(stack, reading.workload.architecture);
   completer.CompleteQuantization(config);
   completer.CompletePrecision();
+  completer.CompleteTask(stack);
   completer.CompleteTraining();
   completer.CompleteParallel();
 }

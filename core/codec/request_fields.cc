@@ -116,6 +116,22 @@ BatchFields ReadBatch(const ObjectReader& request) {
   return fields;
 }
 
+RolloutFields ReadRollout(const ObjectReader& request) {
+  static constexpr Known kKnown = {"generations", "prompt_length", "completion_length",
+                                   "colocated",   "engine",        "memory_share"};
+  const ObjectReader rollout(request, "rollout");
+  rollout.RefuseUnknown(kKnown);
+  RolloutFields fields;
+  fields.given = rollout.present();
+  fields.generations = ReadCount(rollout, "generations", words::kGenerations);
+  fields.prompt_length = ReadCount(rollout, "prompt_length", words::kSequenceLength);
+  fields.completion_length = ReadCount(rollout, "completion_length", words::kSequenceLength);
+  fields.colocated = rollout.Flag("colocated");
+  fields.engine = ReadWord(rollout, "engine", words::kEngine);
+  fields.memory_share = rollout.Number("memory_share", 0, 1);
+  return fields;
+}
+
 CheckpointingFields ReadCheckpointing(const ObjectReader& request) {
   static constexpr Known kKnown = {"every"};
   CheckpointingFields fields;
@@ -245,17 +261,39 @@ bool IsMonth(std::string_view text) {
 }
 
 RequestFields ReadRequestFields(const ObjectReader& request) {
-  static constexpr Known kKnown = {
-      "version", "model",         "task",          "method",  "quantization", "precision",     "optimizer",
-      "batch",   "fused_kernels", "stack",         "compile", "attention",    "stack_version", "optimizer_in_backward",
-      "loss",    "parallel",      "detail",        "rollout", "include",      "hardware",      "gradient_checkpointing",
-      "dataset", "pricing",       "optimizer_rank"};
+  static constexpr Known kKnown = {"version",
+                                   "model",
+                                   "task",
+                                   "method",
+                                   "quantization",
+                                   "precision",
+                                   "optimizer",
+                                   "batch",
+                                   "fused_kernels",
+                                   "stack",
+                                   "compile",
+                                   "attention",
+                                   "stack_version",
+                                   "optimizer_in_backward",
+                                   "loss",
+                                   "parallel",
+                                   "detail",
+                                   "rollout",
+                                   "include",
+                                   "hardware",
+                                   "gradient_checkpointing",
+                                   "dataset",
+                                   "pricing",
+                                   "optimizer_rank",
+                                   "reference"};
   RequestFields fields;
   request.RefuseUnknown(kKnown);
   request.Require("version");
   request.Count("version", 1, 1);
   ReadModel(request, fields);
   fields.task = ReadWord(request, "task", words::kTask);
+  fields.reference = ReadWord(request, "reference", words::kReference);
+  fields.rollout = ReadRollout(request);
   fields.method = ReadMethod(request);
   fields.quantization = ReadQuantization(request, true);
   ReadTraining(request, fields);

@@ -48,6 +48,14 @@ struct BatchFields {
   Field<bool> length_varies;
 };
 
+struct RolloutFields {
+  bool given = false;
+  Field<std::int64_t> generations, prompt_length, completion_length;
+  Field<bool> colocated;
+  Field<Word> engine;
+  Field<double> memory_share;
+};
+
 struct CheckpointingFields {
   Field<Word> kind;
   Field<std::int64_t> every;  ///< instead of a kind
@@ -72,7 +80,7 @@ struct RequestFields {
   const JsonValue* model_config = nullptr;  ///< or a Hugging Face config
   Field<Word> model_name;
   Field<std::int64_t> model_parameters;
-  Field<Word> task;
+  Field<Word> task, reference;
   MethodFields method;
   QuantizationFields quantization;
   PrecisionFields precision;
@@ -81,6 +89,7 @@ struct RequestFields {
   Field<bool> optimizer_in_backward;
   Field<std::vector<Word>> fused_kernels;
   BatchFields batch;
+  RolloutFields rollout;
   CheckpointingFields checkpointing;
   Field<Word> attention, loss, stack, stack_version;
   Field<bool> compile;
@@ -89,13 +98,13 @@ struct RequestFields {
   Field<Word> detail;
   Field<Word> gpu, server, interconnect;
   /// Checked and passed on as written: they do not change memory.
-  const JsonValue *rollout = nullptr, *dataset = nullptr, *pricing = nullptr;
+  const JsonValue *dataset = nullptr, *pricing = nullptr;
 };
 
 /// Reads the members of a request. All faults are added to the reader's issues.
 RequestFields ReadRequestFields(const ObjectReader& request);
 
-/// Reads what is checked and passed on: `rollout`, `dataset` and `pricing`.
+/// Reads what is checked and passed on: `dataset` and `pricing`.
 void ReadPassedOn(const ObjectReader& request, RequestFields& fields);
 
 /// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model

@@ -1,24 +1,11 @@
 #include <string_view>
 
 #include "core/codec/request_fields.h"
-#include "core/codec/request_words.h"
 
 namespace tunefit {
 namespace {
 
 using Known = const std::string_view[];
-
-const JsonValue* ReadRollout(const ObjectReader& request) {
-  static constexpr Known kKnown = {"generations", "prompt_length", "completion_length", "colocated", "engine"};
-  const ObjectReader rollout(request, "rollout");
-  rollout.RefuseUnknown(kKnown);
-  rollout.Count("generations", 1, 65536);
-  rollout.Count("prompt_length", 1, words::kSequenceLength.high);
-  rollout.Count("completion_length", 1, words::kSequenceLength.high);
-  rollout.Flag("colocated");
-  rollout.Text("engine");
-  return request.Find("rollout");
-}
 
 const JsonValue* ReadDataset(const ObjectReader& request) {
   static constexpr Known kKnown = {"examples", "mean_tokens", "tokens", "epochs"};
@@ -53,7 +40,6 @@ const JsonValue* ReadPricing(const ObjectReader& request) {
 }  // namespace
 
 void ReadPassedOn(const ObjectReader& request, RequestFields& fields) {
-  fields.rollout = ReadRollout(request);
   fields.dataset = ReadDataset(request);
   fields.pricing = ReadPricing(request);
 }

@@ -107,7 +107,6 @@ void NoteUnused(RequestReading& reading) {
     if (!present) return;
     AddIssue(reading.issues, "not_modelled", field, Join({field, " is not used yet."}), {}, Severity::kNote);
   };
-  note("rollout", request.rollout != nullptr);
   note("hardware.server", request.server.has_value());
   note("hardware.interconnect", request.interconnect.has_value());
   note("dataset", request.dataset != nullptr);

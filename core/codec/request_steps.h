@@ -23,6 +23,16 @@ bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig&
 /// becomes an assumption.
 void CompleteRequest(RequestReading& reading, const HfConfig& config);
 
+/// The task that a request names, sft where it names none.
+Task TaskOf(const RequestFields& request);
+
+/// Issues about fields of the completed request that make no sense for its task, or are not modelled for it.
+void CheckTask(RequestReading& reading);
+
+/// The task of the completed request as the core's types; the architecture gets a classifier's head where it asks for
+/// one.
+void FillTask(RequestReading& reading);
+
 /// `not_modelled` for everything in the completed request that the core would ignore although it changes memory.
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config);
 

@@ -12,6 +12,8 @@ namespace tunefit::words {
 
 inline constexpr std::array<std::string_view, 9> kTask = {"sft",  "pretrain", "seqcls", "reward", "dpo",
                                                           "orpo", "kto",      "grpo",   "ppo"};
+inline constexpr std::array<std::string_view, 4> kReference = {"none", "copy", "adapter", "precomputed"};
+inline constexpr std::array<std::string_view, 2> kEngine = {"transformers", "vllm"};
 inline constexpr std::array<std::string_view, 3> kMethod = {"full", "freeze", "lora"};
 inline constexpr std::array<std::string_view, 3> kAdapterDtype = {"fp32", "bf16", "fp16"};
 inline constexpr std::array<std::string_view, 7> kQuantization = {"nf4", "fp4", "int8", "gptq", "awq", "hqq", "fp8"};
@@ -83,7 +85,9 @@ inline constexpr std::array<std::string_view, 45> kOptimizer = {
 /// What the core models today: a subset of the words above, in the order in which a page offers them.
 namespace modelled {
 
-inline constexpr std::array<std::string_view, 2> kTask = {"sft", "pretrain"};
+inline constexpr std::array<std::string_view, 9> kTask = words::kTask;
+/// Stacks that run TRL's trainers: the other tasks are modelled as they do them.
+inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "unsloth", "deepspeed"};
 inline constexpr std::array<std::string_view, 2> kMethod = {"full", "lora"};
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
 /// All but those for other accelerators than GPUs, which are the last two.
@@ -111,6 +115,7 @@ inline constexpr Interval kAccumulation = {1, 1000000};
 inline constexpr Interval kSequenceLength = {1, 16777216};
 /// Tokens of a micro-batch.
 inline constexpr std::int64_t kTokensHigh = 67108864;
+inline constexpr Interval kGenerations = {1, 65536};
 inline constexpr Interval kGpus = {1, 1000000};
 inline constexpr Interval kTrainableLayers = {1, 1000};
 

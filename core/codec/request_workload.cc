@@ -240,6 +240,7 @@ void FillWorkload(RequestReading& reading) {
     ReadSavedModules(reading);
   }
   workload.quantization = ReadQuantization(request.quantization);
+  FillTask(reading);
   workload.precision = {.weights = ReadDtype(*request.precision.weights),
                         .compute = ReadDtype(*request.precision.compute),
                         .autocast = *request.precision.autocast,

@@ -11,8 +11,13 @@
 namespace tunefit {
 namespace {
 
-Axes AxesOf(const Step& step, const Batch& batch) {
-  return Axes::Of(static_cast<double>(batch.per_device), static_cast<double>(batch.sequence_length), step.chunk);
+Axes AxesOf(const Step& step, const Workload& workload, const Batch& batch) {
+  const std::int64_t sequences = SequencesOf(workload.task, batch);
+  // The token before a completion predicts its first one.
+  const std::int64_t kept =
+      HasRollout(workload.task) ? batch.sequence_length - workload.rollout.prompt_length + 1 : batch.sequence_length;
+  return Axes::Of(static_cast<double>(sequences), static_cast<double>(batch.sequence_length), step.chunk,
+                  static_cast<double>(kept));
 }
 
 /// bitsandbytes and HQQ pack on the card while a model is read; the other kinds are stored packed.
@@ -139,6 +144,7 @@ double FrozenBytes(const Step& step) {
   for (const Resident& weight : step.weights) {
     const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
     if (trained[static_cast<std::size_t>(weight.storage)]) continue;
+    if (storage.term >= Term::kReferenceModel) continue;  // models beside the trained one, engines
     const double elements = static_cast<double>(weight.count) * storage.elements.coefficient;
     bytes += elements * BytesPerElement(storage.dtype);
     if (storage.term == Term::kWeights) parameters += elements;
@@ -222,7 +228,7 @@ Verdict JudgeFit(const Range& device, double usable_bytes) {
 
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
   const Step step = TraceTrainingStep(workload);
-  const Axes axes = AxesOf(step, workload.batch);
+  const Axes axes = AxesOf(step, workload, workload.batch);
   const Replay replay = ReplayStep(step, axes);
   MemoryEstimate estimate = EstimateBytes(step, replay, axes, workload, gpu, overheads);
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
@@ -238,7 +244,7 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
   const Step step = TraceTrainingStep(workload);
   const auto fits = [&](const Batch& batch) {
-    const Axes axes = AxesOf(step, batch);
+    const Axes axes = AxesOf(step, workload, batch);
     const MemoryEstimate estimate = EstimateBytes(step, ReplayStep(step, axes), axes, workload, &gpu, overheads);
     return JudgeFit(estimate.device, gpu.usable_bytes) == Verdict::kFits;
   };

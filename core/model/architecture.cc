@@ -56,6 +56,22 @@ std::int64_t Architecture::layers() const {
   return count;
 }
 
+double CacheElementsPerToken(const Mixer& mixer) {
+  const auto* attention = std::get_if<Attention>(&mixer);
+  if (attention == nullptr) return 0;
+  return 2 * static_cast<double>(attention->kv_heads * attention->head_dim);
+}
+
+double CacheElementsPerToken(const Architecture& architecture) {
+  double elements = 0;
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      elements += static_cast<double>(run.repeats) * CacheElementsPerToken(block.mixer);
+    }
+  }
+  return elements;
+}
+
 Issues Validate(const Architecture& architecture) {
   Issues issues;
   RequirePositive(issues, "hidden_size", architecture.hidden_size);

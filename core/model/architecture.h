@@ -26,6 +26,7 @@ struct Architecture {
   std::int64_t embedding_width =
       0;                          ///< of the token table where it is not the hidden size (OPT-350m: projected in, out)
   bool tied_head = false;         ///< the output head is the embedding
+  std::int64_t labels = 0;        ///< outputs of a classification head in place of the vocabulary's; 0 for none
   bool head_bias = false;         ///< the output head has a bias (Phi, GPT-J)
   bool embedding_norm = false;    ///< a norm of the layers' kind after the embeddings (BLOOM)
   bool scales_embedding = false;  ///< embeddings are multiplied by a constant (Gemma, Granite)
@@ -41,6 +42,10 @@ struct Architecture {
 
   std::int64_t layers() const;
 };
+
+/// Elements that generation caches for a token of one sequence: keys and values of a layer, or of all.
+double CacheElementsPerToken(const Mixer& mixer);
+double CacheElementsPerToken(const Architecture& architecture);
 
 /// Faults of an architecture: sizes below one, heads that do not divide, a period that is empty. `field` is the
 /// config's key. Empty when the architecture can be counted and traced.

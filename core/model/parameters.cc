@@ -132,6 +132,7 @@ Counts<Number> Count(const Architecture& architecture) {
   total.embedding = rows * width + static_cast<Number>(architecture.position_rows) * hidden;
   if (architecture.embedding_width > 0) total.embedding += 2 * width * hidden;  // projected in and out
   total.head = (architecture.tied_head ? Number{0} : rows * width) + (architecture.head_bias ? rows : Number{0});
+  if (architecture.labels > 0) total.head = static_cast<Number>(architecture.labels) * width;
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});
   return total;

@@ -37,8 +37,9 @@ struct Rollout {
   std::int64_t prompt_length = 512;
   std::int64_t completion_length = 512;
   RolloutEngine engine = RolloutEngine::kTransformers;
-  bool colocated = true;      ///< the engine shares the training GPUs
-  double memory_share = 0.3;  ///< of the card, that a colocated engine takes for itself
+  bool colocated = true;  ///< the engine shares the training GPUs
+  /// Bytes of the card that a colocated engine takes for itself: its own weights and cache. 0 where there is none.
+  double engine_bytes = 0;
 };
 
 /// Its examples are pairs: a micro-batch of n holds 2 n sequences.

@@ -88,6 +88,11 @@ struct Habits {
   bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
   bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
   bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
+  bool grpo_has_reference = false;    ///< TRL's beta is above zero unless told otherwise
+  /// TRL's preference losses pick the labels' logits first (selective_log_softmax) instead of a log-softmax over all.
+  bool selective_log_softmax = true;
+  /// They hold the reference's logits to their end and compute entropies of the policy's for the log.
+  bool preference_logs_logits = true;
   SelectiveCheckpoint selective_checkpoint = SelectiveCheckpoint::kAllButAttention;
   Recompute recompute = Recompute::kStopsEarly;
   /// Layer inputs that are on the card at once while offloaded checkpoints travel: buffers, and layers that stay.

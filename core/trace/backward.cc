@@ -163,7 +163,43 @@ Tracer::Results Tracer::PreparedGradients(const Node& node) {
   return results;
 }
 
-Tracer::Results Tracer::GradientsOf(const Node& node) {
+/// CopySlices (torch/csrc/autograd/functions/tensor.cpp): the gradient of the whole is copied, the view's part of it
+/// cloned, the operation's gradient of the clone made and put back.
+Tracer::Results Tracer::InPlaceOnViewGradient(const Node& node) {
+  const StorageId whole = GradientLike(node, 0);
+  const StorageId part = GradientLike(node, 0);
+  Release(GradientLike(node, 0));
+  Release(part);
+  return {whole, kNoStorage, kNoStorage};
+}
+
+/// Every row's gradient is exp(x - logsumexp) times the incoming one; iterating a tensor unbinds it, so the rows are
+/// stacked again. Then the gradient of the picked logits, a tensor of zeros but for the labels, is added to that.
+Tracer::Results Tracer::LogSumExpRowsGradient(const Node& node) {
+  const StorageId rows = GradientLike(node, 0);
+  const StorageId shifted = Allocate(node.extra, node.out_dtype, "shifted logits of a sequence");
+  Release(Allocate(node.extra, node.out_dtype, "probabilities of a sequence"));
+  Release(shifted);
+  const StorageId stacked = GradientLike(node, 0);
+  Release(rows);
+  Release(GradientLike(node, 0));
+  return {stacked, kNoStorage, kNoStorage};
+}
+
+/// Row by row the kept log-probabilities give way to their gradient; then the rows are stacked.
+Tracer::Results Tracer::LogSoftmaxRowsGradient(Node& node) {
+  const StorageId picked = Allocate(node.extra, node.out_dtype, "gradient of a sequence's log_softmax");
+  Release(Allocate(node.extra, node.out_dtype, "gradient of a sequence"));
+  Release(picked);
+  Release(node.saved[0]);
+  node.saved_count = 0;
+  const StorageId rows = GradientLike(node, 0);
+  const StorageId stacked = GradientLike(node, 0);
+  Release(rows);
+  return {stacked, kNoStorage, kNoStorage};
+}
+
+Tracer::Results Tracer::GradientsOf(Node& node) {
   switch (node.kind) {
     case OpKind::kView:
     case OpKind::kAdd:
@@ -205,6 +241,12 @@ Tracer::Results Tracer::GradientsOf(const Node& node) {
       return FusedNormGradients(node);
     case OpKind::kPrepared:
       return PreparedGradients(node);
+    case OpKind::kInPlaceOnView:
+      return InPlaceOnViewGradient(node);
+    case OpKind::kLogSumExpRows:
+      return LogSumExpRowsGradient(node);
+    case OpKind::kLogSoftmaxRows:
+      return LogSoftmaxRowsGradient(node);
     case OpKind::kCheckpoint:
     case OpKind::kLeaf:
       break;

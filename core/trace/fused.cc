@@ -103,6 +103,32 @@ Value Tracer::NegativeLogLikelihood(Value log_probabilities, Value labels) {
   return value;
 }
 
+Value Tracer::LogProbabilities(Value logits, double vocabulary) {
+  const Tensor tensor = At(logits);
+  const bool exact = tensor.dtype == Dtype::kFp32;
+  Node& node = Begin(exact ? OpKind::kLogSumExpRows : OpKind::kLogSoftmaxRows);
+  AddInput(node, logits);
+  node.extra = {vocabulary, Axis::kKeptLength};
+  const bool wanted = NeedsBackward(node);
+  if (exact) {
+    if (wanted) Keep(node, tensor.storage);
+    Release(Allocate(node.extra, tensor.dtype, "shifted logits of a sequence"));
+  } else {
+    // Rows that nobody keeps end when the loop's next one has taken their name.
+    const Size rows = wanted ? tensor.elements : node.extra * 2;
+    const StorageId held = Allocate(rows, tensor.dtype, "log_softmax");
+    if (wanted) Keep(node, held);
+    Release(held);
+  }
+  constexpr Size kOnePerToken{1, Axis::kKept};
+  const StorageId picked = Allocate(kOnePerToken, tensor.dtype, "log-probabilities");
+  Value value = AddOutput(node, picked, kOnePerToken, tensor.dtype);
+  logits.Drop();
+  return value;
+}
+
+Value Tracer::ScaleThroughView(const Value& x) { return Look(OpKind::kInPlaceOnView, x, SizeOf(x)); }
+
 Value Tracer::Prepared(const Value& x, const Value& y, const Value& x_gradient, const Value& y_gradient, Size out,
                        Dtype dtype, const char* role) {
   Node& node = Begin(OpKind::kPrepared);

@@ -54,8 +54,7 @@ Value FusedCrossEntropy(Tracer& tracer, const Habits& habits, const Value& logit
 Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
                    const Value& labels) {
   const Habits& habits = workload.habits;
-  Value logits = Logits(tracer, workload.architecture, head, tracer.View(hidden));
-  if (habits.logits_upcast == LogitsUpcast::kModel) logits = tracer.Cast(std::move(logits), Dtype::kFp32);
+  Value logits = TraceLogits(tracer, workload, head, tracer.View(hidden));
   Value loss = workload.loss == Loss::kFusedCe ? FusedCrossEntropy(tracer, habits, logits)
                                                : PlainCrossEntropy(tracer, habits, logits, labels);
   tracer.EndAutocast();
@@ -107,6 +106,12 @@ Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModu
 }
 
 }  // namespace
+
+Value TraceLogits(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
+  Value logits = Logits(tracer, workload.architecture, head, hidden);
+  if (workload.habits.logits_upcast != LogitsUpcast::kModel) return logits;
+  return tracer.Cast(std::move(logits), Dtype::kFp32);
+}
 
 ChunkRule LossChunks(const Workload& workload) {
   const Architecture& architecture = workload.architecture;

@@ -9,6 +9,10 @@ namespace tunefit {
 Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
                 const Value& labels);
 
+/// The head's output as the model's forward returns it to a caller who brings no labels: scaled (Granite), soft-capped
+/// (Gemma 2), in fp32 where the model itself upcasts.
+Value TraceLogits(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden);
+
 /// How many tokens the loss works on at a time.
 ChunkRule LossChunks(const Workload& workload);
 

@@ -206,7 +206,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   context = MakeContext(tracer, workload, tracer.DtypeOf(model.table), tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
-  HoldOffloadBlocks(tracer, workload, hidden);
+  if (tracer.gradients()) HoldOffloadBlocks(tracer, workload, hidden);
   const CheckpointRule rule = LayerRule(workload);
   for (const Stretch& stretch : model.stretches) {
     const auto period = static_cast<std::int64_t>(stretch.layers.size());

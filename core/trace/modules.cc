@@ -131,8 +131,26 @@ Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char
   return tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
 }
 
+/// transformers' ForSequenceClassification. PEFT trains a copy of such a head beside any adapter and keeps the original
+/// (PeftModelForSequenceClassification, peft/peft_model.py).
+LinearModule ModuleFactory::MakeScore() {
+  const Architecture& architecture = workload_.architecture;
+  const std::int64_t width = architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size;
+  LinearModule head;
+  head.shape = {"score", width, architecture.labels, false};
+  head.path = "score";
+  tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
+  const WeightShape shape = MatrixShape(architecture.labels, width);
+  head.weight = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
+  if (workload_.method.kind == MethodKind::kLora) {
+    head.weight = tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+  }
+  return head;
+}
+
 LinearModule ModuleFactory::MakeHead(const Value& table) {
   const Architecture& architecture = workload_.architecture;
+  if (architecture.labels > 0) return MakeScore();
   LinearModule head;
   const std::int64_t width = architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size;
   head.shape = {"lm_head", width, architecture.vocab_size, architecture.head_bias};

@@ -69,13 +69,14 @@ class ModuleFactory {
   /// The token or position table. `saved` adds PEFT's trained copy, in the adapter's dtype, and keeps the
   /// original, frozen.
   Value MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved);
-  /// The output head: `table` itself where it is tied.
+  /// The output head: `table` itself where it is tied; a classifier's where the architecture has labels.
   LinearModule MakeHead(const Value& table);
 
  private:
   bool Trained() const { return workload_.method.kind == MethodKind::kFull; }
   bool Adapted(const char* name) const;
   bool Quantized() const { return workload_.quantization.kind != QuantizationKind::kNone; }
+  LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
 

@@ -5,7 +5,20 @@
 namespace tunefit {
 
 /// The moments of a training step, in order. Phases, timeline, charts and tests share them.
-enum class Moment : std::uint8_t { kLoad, kStatic, kBetweenSteps, kForward, kLoss, kBackward, kOptimizer, kSave };
+enum class Moment : std::uint8_t {
+  kLoad,
+  kStatic,
+  kBetweenSteps,
+  kRollout,    ///< completions are generated and scored
+  kReference,  ///< passes without gradients beside the policy's own: the reference, the KL estimate
+  kForward,
+  kLoss,
+  kBackward,
+  kOptimizer,
+  kEvaluate,
+  kSave,
+  kMerge,  ///< an adapter is merged into its base
+};
 
 /// The name used in reports: "forward".
 constexpr const char* MomentName(Moment moment) {
@@ -16,6 +29,10 @@ constexpr const char* MomentName(Moment moment) {
       return "static";
     case Moment::kBetweenSteps:
       return "between_steps";
+    case Moment::kRollout:
+      return "rollout";
+    case Moment::kReference:
+      return "reference";
     case Moment::kForward:
       return "forward";
     case Moment::kLoss:
@@ -24,8 +41,12 @@ constexpr const char* MomentName(Moment moment) {
       return "backward";
     case Moment::kOptimizer:
       return "optimizer";
+    case Moment::kEvaluate:
+      return "evaluate";
     case Moment::kSave:
       return "save";
+    case Moment::kMerge:
+      return "merge";
   }
   return "";
 }
@@ -48,8 +69,12 @@ enum class Term : std::uint8_t {
   kLogitsAndLoss,
   kWorkspace,  ///< gradients of activations and temporaries of an operation at work
   kInputs,
-  kGathered,       ///< parameters gathered whole from the ranks that share them
-  kCommunication,  ///< buffers of collectives between ranks
+  kGathered,        ///< parameters gathered whole from the ranks that share them
+  kCommunication,   ///< buffers of collectives between ranks
+  kReferenceModel,  ///< a frozen copy of the model beside the trained one
+  kRewardModel,
+  kKvCache,        ///< keys and values of the tokens generated so far
+  kRolloutEngine,  ///< what a colocated engine takes of the card
   kCount,
 };
 
@@ -94,6 +119,14 @@ constexpr const char* TermName(Term term) {
       return "gathered_parameters";
     case Term::kCommunication:
       return "communication_buffers";
+    case Term::kReferenceModel:
+      return "reference_model";
+    case Term::kRewardModel:
+      return "reward_model";
+    case Term::kKvCache:
+      return "kv_cache";
+    case Term::kRolloutEngine:
+      return "rollout_engine";
     case Term::kCount:
       break;
   }

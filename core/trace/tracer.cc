@@ -231,7 +231,8 @@ void Tracer::CloseSection() {
 
 void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats) {
   CloseSection();
-  const auto now = static_cast<std::int32_t>(step_.events.size());
+  // What the data loader made before the first section belongs to it.
+  const auto now = step_.sections.empty() ? 0 : static_cast<std::int32_t>(step_.events.size());
   const Section section{now, now, moment, layer, layers, repeats};
   step_.sections.push_back(section);
   // Backward walks the sections again in which something was recorded.

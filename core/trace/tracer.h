@@ -93,10 +93,13 @@ enum class OpKind : std::uint8_t {
   kEmbedding,
   kAttention,  ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
-  kCheckpoint,  ///< a module that is run again in backward
-  kUnitEntry,   ///< a sharded module starts here: in backward it is done
-  kUnitExit,    ///< a sharded module ends here: in backward it is about to start
-  kPrepared,    ///< gradients that the forward pass already computed (fused linear cross entropy)
+  kCheckpoint,      ///< a module that is run again in backward
+  kUnitEntry,       ///< a sharded module starts here: in backward it is done
+  kUnitExit,        ///< a sharded module ends here: in backward it is about to start
+  kInPlaceOnView,   ///< a tensor changed through a view of it (CopySlices)
+  kLogSumExpRows,   ///< log-probabilities of labels from fp32 logits, a sequence at a time
+  kLogSoftmaxRows,  ///< the same from other logits, by a log-softmax a sequence
+  kPrepared,        ///< gradients that the forward pass already computed (fused linear cross entropy)
 };
 
 /// Records what PyTorch would allocate and free while the traced modules run: a small PyTorch without data. Operations
@@ -198,6 +201,12 @@ class Tracer {
   using Module = std::function<Value(const std::array<Value, 3>&)>;
   /// Runs `module` without keeping anything but its inputs and what the rule says; runs it again in backward.
   Value Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule);
+  /// TRL's selective_log_softmax: the log-probability of one label a token. fp32 logits are kept and normalized by
+  /// logsumexp, sequence by sequence; others are turned into log-probabilities, which are kept in their place.
+  /// Source: trl/trainer/utils.py, selective_log_softmax.
+  Value LogProbabilities(Value logits, double vocabulary);
+  /// x scaled in place through a view of a part of it, as `logits[:, :-1].div_(temperature)` does.
+  Value ScaleThroughView(const Value& x);
   /// A result whose gradients for `x` and `y` (empty where there is none) exist already.
   Value Prepared(const Value& x, const Value& y, const Value& x_gradient, const Value& y_gradient, Size out,
                  Dtype dtype, const char* role);
@@ -225,6 +234,7 @@ class Tracer {
   /// Leaves the outermost autocast region: cached copies of weights end.
   void EndAutocast();
   std::optional<Dtype> autocast() const { return autocast_; }
+  void SetAutocast(std::optional<Dtype> dtype) { autocast_ = dtype; }
 
   // --- torch.no_grad, PEFT's disabled adapters, further models -----------------------------------------------------
   /// False within torch.no_grad: nothing is recorded or kept.
@@ -276,8 +286,8 @@ class Tracer {
     std::array<StorageId, 3> gradients{kNoStorage, kNoStorage, kNoStorage};
     Size out_elements;
     Dtype out_dtype = Dtype::kFp32;
-    /// kDequantizedLinear: elements of the whole matrix; kByHand: of temporaries; of a weight: bytes that its update
-    /// takes
+    /// kDequantizedLinear: elements of the whole matrix; kByHand: of temporaries; row-wise: of a row; of a weight:
+    /// bytes that its update takes
     Size extra;
     std::int32_t uses = 0;            ///< of a weight: gradients that are still to come
     std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
@@ -354,7 +364,7 @@ class Tracer {
   static constexpr Results kNoResults = {kNoStorage, kNoStorage, kNoStorage};
   /// A new gradient of the input's size, in the output's dtype.
   StorageId GradientLike(const Node& node, int input);
-  Results GradientsOf(const Node& node);
+  Results GradientsOf(Node& node);
   Results PassGradientOn(const Node& node);
   Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
   Results ElementwiseGradients(const Node& node);
@@ -363,6 +373,9 @@ class Tracer {
   Results DequantizedGradients(const Node& node);
   Results FusedNormGradients(const Node& node);
   Results PreparedGradients(const Node& node);
+  Results InPlaceOnViewGradient(const Node& node);
+  Results LogSumExpRowsGradient(const Node& node);
+  Results LogSoftmaxRowsGradient(Node& node);
   void DepositResults(Node& node, Results& results);
   void FreeNode(Node& node);
   void CloseSection();

@@ -9,6 +9,7 @@
 #include "core/trace/model.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/sharding.h"
+#include "core/trace/task_step.h"
 
 namespace tunefit {
 namespace {
@@ -18,6 +19,7 @@ constexpr Size kOnePerToken{1, Axis::kTokens};
 }  // namespace
 
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
+  if (workload.task != Task::kSft && workload.task != Task::kPretrain) return TraceTaskStep(workload, unrolling);
   const GradientFate fate = GradientsAfterBackward(workload);
   Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
                 workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);

@@ -50,6 +50,12 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
       const bool adapted = field.rfind("quantization", 0) == 0 || field.rfind("method.a", 0) == 0;
       if (adapted) request["method"] = {{"kind", "lora"}};
       if (field == "quantization.prepare_kbit") request["quantization"] = {{"kind", "nf4"}};
+      const bool generates = field.rfind("rollout", 0) == 0 || word == "grpo" || word == "ppo";
+      if (generates) request["rollout"] = {{"prompt_length", 256}, {"completion_length", 256}};
+      if (generates) request["batch"] = {{"per_device", 8}};
+      if (field.rfind("rollout", 0) == 0) request["task"] = "grpo";
+      if (field == "reference") request["task"] = "dpo";
+      if (word == "adapter") request["method"] = {{"kind", "lora"}};
       const bool list = field == "fused_kernels" || field == "include";
       std::string pointer = "/" + field;
       for (char& c : pointer) c = c == '.' ? '/' : c;

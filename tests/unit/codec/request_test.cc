@@ -255,10 +255,9 @@ TEST_F(Request, WhatChangesNothingIsANote) {
   EXPECT_EQ(codes(int8 + R"(,"bits":8,"double_quant":false})"), "");
   EXPECT_EQ(codes(int8 + R"(,"double_quant":true,"group_size":64})"),
             "no_effect@quantization.double_quant no_effect@quantization.group_size ");
-  EXPECT_EQ(
-      codes(R"("hardware":{"gpu":"b200","server":"one","interconnect":"two"},"dataset":{},"pricing":{},"rollout":{})"),
-      "not_modelled@rollout not_modelled@hardware.server not_modelled@hardware.interconnect not_modelled@dataset "
-      "not_modelled@pricing ");
+  EXPECT_EQ(codes(R"("hardware":{"gpu":"b200","server":"one","interconnect":"two"},"dataset":{},"pricing":{})"),
+            "not_modelled@hardware.server not_modelled@hardware.interconnect not_modelled@dataset "
+            "not_modelled@pricing ");
 }
 
 TEST_F(Request, NamesMayHaveSpaceAroundThem) {

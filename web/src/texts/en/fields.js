@@ -135,6 +135,7 @@ export const fieldTexts = {
   "reason.class_default": "the model class’s default",
   "reason.stack_default": "the training stack’s default",
   "reason.model_config": "the model’s config",
+  "reason.rollout": "prompt and completion together",
   "reason.single_gpu": "one GPU",
   "reason.prepare_kbit": "what preparing a quantized model switches on",
   "reason.catalog": "the catalog",

@@ -135,6 +135,7 @@ export const fieldTexts = {
   "reason.class_default": "standaard van de modelklasse",
   "reason.stack_default": "standaard van de trainingssoftware",
   "reason.model_config": "de config van het model",
+  "reason.rollout": "prompt en antwoord samen",
   "reason.single_gpu": "één GPU",
   "reason.prepare_kbit": "wat het voorbereiden van een gekwantiseerd model aanzet",
   "reason.catalog": "de catalogus",

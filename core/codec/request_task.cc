@@ -1,0 +1,178 @@
+// What belongs to a task: which fields make sense for it, and what the core gets of them.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
+#include "core/codec/words.h"
+#include "core/model/parameters.h"
+
+namespace tunefit {
+namespace {
+
+/// Labels of a classifier whose config names none (transformers' configuration_utils.py, num_labels).
+constexpr std::int64_t kUsualLabels = 2;
+
+Task ReadTask(Word word) {
+  for (std::size_t i = 0; i < words::kTask.size(); ++i) {
+    if (words::kTask[i] == word) return static_cast<Task>(i);
+  }
+  return Task::kSft;
+}
+
+Reference ReadReference(Word word) {
+  if (word == "copy") return Reference::kCopy;
+  if (word == "adapter") return Reference::kAdapterOff;
+  return word == "precomputed" ? Reference::kPrecomputed : Reference::kNone;
+}
+
+class TaskChecker {
+ public:
+  explicit TaskChecker(RequestReading& reading)
+      : reading_(reading), request_(reading.completed), task_(TaskOf(reading.completed)) {}
+
+  void CheckFields();
+  void CheckReference();
+  void CheckRollout();
+
+ private:
+  void NotForTask(const char* field, std::string_view value, std::string_view why) {
+    AddIssue(reading_.issues, "not_for_task", field,
+             Join({field, " \"", value, "\" makes no sense for the task ", *request_.task, ": ", why, "."}),
+             {{"value", value}, {"task", *request_.task}});
+  }
+  void NotModelled(const char* field, std::string_view value, std::string_view why) {
+    AddIssue(reading_.issues, "not_modelled", field, Join({field, " \"", value, "\" is not modelled yet ", why, "."}),
+             {{"value", value}});
+  }
+  void CheckLengths();
+  void CheckGenerations();
+
+  RequestReading& reading_;
+  const RequestFields& request_;
+  Task task_;
+};
+
+void TaskChecker::CheckFields() {
+  if (task_ == Task::kSft || task_ == Task::kPretrain) return;
+  const auto& stacks = words::modelled::kTrlStacks;
+  if (std::find(stacks.begin(), stacks.end(), *request_.stack) == stacks.end()) {
+    NotModelled("task", *request_.task, "with this stack's own trainer, only as TRL runs it");
+  }
+  if (request_.parallel.gpus.value_or(1) != 1) {
+    NotModelled("parallel.gpus", std::to_string(*request_.parallel.gpus), "for this task");
+  }
+  if (*request_.loss != "standard") NotModelled("loss", *request_.loss, "for this task");
+  if (*request_.batch.packing == "packed") NotForTask("batch.packing", "packed", "sequences are compared one by one");
+}
+
+void TaskChecker::CheckReference() {
+  if (!request_.reference) return;
+  const Word reference = *request_.reference;
+  if (reference == "none") return;
+  const bool compares = task_ == Task::kDpo || task_ == Task::kKto || HasRollout(task_);
+  if (!compares) {
+    NotForTask("reference", reference, "nothing is compared with a reference");
+  } else if (reference == "precomputed" && HasRollout(task_)) {
+    NotForTask("reference", reference, "completions are written during training");
+  } else if (reference == "adapter" && *request_.method.kind != "lora") {
+    NotForTask("reference", reference, "there is no adapter to switch off");
+  }
+}
+
+void TaskChecker::CheckLengths() {
+  const RolloutFields& rollout = request_.rollout;
+  for (const auto& [field, value] : {std::pair{"rollout.prompt_length", rollout.prompt_length},
+                                     std::pair{"rollout.completion_length", rollout.completion_length}}) {
+    if (value) continue;
+    AddIssue(reading_.issues, "missing_field", field,
+             Join({field, " is missing: memory depends on the lengths that are generated."}), {});
+  }
+  if (!rollout.prompt_length || !rollout.completion_length) return;
+  const std::int64_t expected = *rollout.prompt_length + *rollout.completion_length;
+  if (*request_.batch.sequence_length == expected) return;
+  const std::string value = std::to_string(*request_.batch.sequence_length);
+  const std::string sum = std::to_string(expected);
+  AddIssue(reading_.issues, "lengths_differ", "batch.sequence_length",
+           Join({"A sequence is a prompt and a completion, ", sum, " tokens, not ", value, "."}),
+           {{"value", value}, {"expected", sum}});
+}
+
+void TaskChecker::CheckGenerations() {
+  if (task_ != Task::kGrpo) return;
+  const std::int64_t generations = *request_.rollout.generations;
+  if (generations < 2) {
+    NotForTask("rollout.generations", std::to_string(generations), "a completion is judged by its group");
+    return;
+  }
+  const BatchFields& batch = request_.batch;
+  const std::int64_t completions = *batch.per_device * *batch.gradient_accumulation * *request_.parallel.gpus;
+  if (completions % generations == 0) return;
+  const std::string value = std::to_string(generations);
+  const std::string total = std::to_string(completions);
+  AddIssue(reading_.issues, "generations_do_not_divide", "rollout.generations",
+           Join({"A step's ", total, " completions (per_device x gradient_accumulation x gpus) are no whole groups of ",
+                 value, ", which TRL refuses."}),
+           {{"value", value}, {"total", total}});
+}
+
+void TaskChecker::CheckRollout() {
+  const RolloutFields& rollout = request_.rollout;
+  if (!HasRollout(task_)) {
+    if (rollout.given) NotForTask("rollout", "{}", "nothing is generated");
+    return;
+  }
+  CheckLengths();
+  CheckGenerations();
+  if (task_ == Task::kPpo && *rollout.engine == "vllm") NotModelled("rollout.engine", "vllm", "for ppo");
+  if (*rollout.engine != "vllm" && !rollout.colocated.value_or(true)) {
+    NotForTask("rollout.colocated", "false", "transformers generates in the training process");
+  }
+}
+
+/// What a colocated engine takes: its share of the card; where no card is named, what it cannot do without: its own
+/// weights in 16 bits and the cache of one group of completions.
+double EngineBytes(const RequestReading& reading) {
+  const RolloutFields& fields = reading.completed.rollout;
+  if (*fields.engine != "vllm" || !fields.colocated.value_or(true)) return 0;
+  if (reading.gpu != nullptr) return reading.gpu->usable_bytes * *fields.memory_share;
+  const Architecture& architecture = reading.workload.architecture;
+  const auto weights = static_cast<double>(CountParameters(architecture).total());
+  const auto tokens = static_cast<double>(*fields.generations * (*fields.prompt_length + *fields.completion_length));
+  return 2 * weights + 2 * tokens * CacheElementsPerToken(architecture);
+}
+
+}  // namespace
+
+Task TaskOf(const RequestFields& request) { return ReadTask(request.task.value_or("sft")); }
+
+void CheckTask(RequestReading& reading) {
+  TaskChecker checker(reading);
+  checker.CheckFields();
+  checker.CheckReference();
+  checker.CheckRollout();
+}
+
+void FillTask(RequestReading& reading) {
+  const RequestFields& request = reading.completed;
+  Workload& workload = reading.workload;
+  workload.task = TaskOf(request);
+  if (request.reference) workload.reference = ReadReference(*request.reference);
+  if (IsClassification(workload.task)) {
+    workload.architecture.labels = workload.task == Task::kReward ? 1 : kUsualLabels;
+    workload.architecture.tied_head = false;
+  }
+  if (!HasRollout(workload.task) || HasError(reading.issues)) return;
+  const RolloutFields& rollout = request.rollout;
+  workload.rollout = {
+      .generations = *rollout.generations,
+      .prompt_length = *rollout.prompt_length,
+      .completion_length = *rollout.completion_length,
+      .engine = *rollout.engine == "vllm" ? RolloutEngine::kVllm : RolloutEngine::kTransformers,
+      .colocated = rollout.colocated.value_or(true),
+      .engine_bytes = EngineBytes(reading),
+  };
+}
+
+}  // namespace tunefit

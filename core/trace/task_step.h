@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/trace/model.h"
+
+namespace tunefit {
+
+/// A step of a task that runs more than the model and its loss once: other models beside the trained one, passes
+/// without gradients, log-probabilities in place of cross entropy. The order of passes, and what a step still holds
+/// when the next one begins, are those of TRL's trainers (huggingface/trl at 1.10.0.dev0, July 2026).
+Step TraceTaskStep(const Workload& workload, Unrolling unrolling);
+
+}  // namespace tunefit
