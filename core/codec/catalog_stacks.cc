@@ -37,12 +37,47 @@ void CheckSourced(const ObjectReader& version, const RowSources& sources) {
   }
 }
 
+void ReadLossHabits(const ObjectReader& switches, LossHabits& loss) {
+  static constexpr Known kChunked = {"blocks_run_again", "logits_in_chunks", "head_in_chunks"};
+  if (const auto chunked = switches.Choice("chunked_loss", kChunked)) {
+    loss.chunked = static_cast<ChunkedLoss>(*chunked);
+  }
+  loss.chunks = switches.Count("loss_chunks", 1, 64).value_or(loss.chunks);
+  loss.chunk_length = switches.Count("loss_chunk_length", 0, 65536).value_or(loss.chunk_length);
+  loss.in_place = switches.Flag("loss_in_place").value_or(loss.in_place);
+  loss.classes_first = switches.Flag("loss_classes_first").value_or(loss.classes_first);
+  loss.loop_holds = switches.Flag("loop_holds_logits").value_or(loss.loop_holds);
+}
+
 void ReadHabits(const ObjectReader& version, Habits& habits) {
-  static constexpr Known kKnown = {
-      "lora_casts_input",     "logits_upcast",          "loss_shifts_logits",    "autocast_upcasts_outputs",
-      "sdpa_repeats_kv",      "fsdp_upcasts_trainable", "fsdp1_keeps_gradients", "selective_checkpoint",
-      "checkpoint_recompute", "offload_blocks_on_card", "gptq_unpacks_in_torch", "gptq_lora_casts_input",
-      "master_gradients",     "grpo_has_reference",     "selective_log_softmax", "preference_logs_logits"};
+  static constexpr Known kKnown = {"lora_casts_input",
+                                   "logits_upcast",
+                                   "loss_shifts_logits",
+                                   "autocast_upcasts_outputs",
+                                   "sdpa_repeats_kv",
+                                   "fsdp_upcasts_trainable",
+                                   "fsdp1_keeps_gradients",
+                                   "selective_checkpoint",
+                                   "checkpoint_recompute",
+                                   "offload_blocks_on_card",
+                                   "gptq_unpacks_in_torch",
+                                   "gptq_lora_casts_input",
+                                   "master_gradients",
+                                   "grpo_has_reference",
+                                   "selective_log_softmax",
+                                   "preference_logs_logits",
+                                   "chunked_loss",
+                                   "loss_chunks",
+                                   "loss_chunk_length",
+                                   "loss_in_place",
+                                   "loss_classes_first",
+                                   "loop_holds_logits",
+                                   "masks_padding",
+                                   "embeddings_require_gradient",
+                                   "quantizes_head",
+                                   "kbit_keeps_input",
+                                   "kbit_dequantizes_to_fp16",
+                                   "unties_head"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -72,6 +107,15 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.grpo_has_reference = switches.Flag("grpo_has_reference").value_or(habits.grpo_has_reference);
   habits.selective_log_softmax = switches.Flag("selective_log_softmax").value_or(habits.selective_log_softmax);
   habits.preference_logs_logits = switches.Flag("preference_logs_logits").value_or(habits.preference_logs_logits);
+  habits.kbit_keeps_input = switches.Flag("kbit_keeps_input").value_or(habits.kbit_keeps_input);
+  habits.kbit_dequantizes_to_fp16 = switches.Flag("kbit_dequantizes_to_fp16").value_or(habits.kbit_dequantizes_to_fp16);
+  ReadLossHabits(switches, habits.loss);
+  ModelHabits& model = habits.model;
+  model.masks_padding = switches.Flag("masks_padding").value_or(model.masks_padding);
+  model.embeddings_require_gradient =
+      switches.Flag("embeddings_require_gradient").value_or(model.embeddings_require_gradient);
+  model.unties_head = switches.Flag("unties_head").value_or(model.unties_head);
+  model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
   // Not used by the core yet, but checked.
   switches.Flag("fsdp_upcasts_trainable");
   switches.Flag("fsdp1_keeps_gradients");

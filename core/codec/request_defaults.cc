@@ -182,7 +182,7 @@ void Completer::CompleteTraining() {
   Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
   if (HasRank(ReadOptimizer(*request_.optimizer).optimizer)) Take(request_.optimizer_rank, 128, "optimizer_rank");
   Take(request_.optimizer_in_backward, stack_.optimizer_in_backward, false, "optimizer_in_backward");
-  Take(request_.fused_kernels, {}, "fused_kernels");
+  Take(request_.fused_kernels, stack_.fused_kernels, {}, "fused_kernels");
   BatchFields& batch = request_.batch;
   Take(batch.per_device, stack_.batch.per_device, 1, "batch.per_device");
   Take(batch.gradient_accumulation, stack_.batch.gradient_accumulation, 1, "batch.gradient_accumulation");

@@ -237,6 +237,7 @@ void ReadTraining(const ObjectReader& request, RequestFields& fields) {
   fields.attention = ReadWord(request, "attention", words::kAttention);
   fields.loss = ReadWord(request, "loss", words::kLoss);
   fields.compile = request.Flag("compile");
+  fields.fused_kernels = ReadWords(request, "fused_kernels", words::kFusedKernels);
 }
 
 void ReadStack(const ObjectReader& request, RequestFields& fields) {
@@ -297,7 +298,6 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
   fields.method = ReadMethod(request);
   fields.quantization = ReadQuantization(request, true);
   ReadTraining(request, fields);
-  fields.fused_kernels = ReadWords(request, "fused_kernels", words::kFusedKernels);
   ReadStack(request, fields);
   fields.parallel = ReadParallel(request);
   fields.include = ReadWords(request, "include", words::kInclude);
@@ -310,7 +310,7 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
 RequestFields ReadStackDefaults(const ObjectReader& defaults) {
   static constexpr Known kKnown = {
       "precision", "optimizer", "optimizer_in_backward", "attention",     "gradient_checkpointing", "loss", "compile",
-      "batch",     "method",    "quantization",          "optimizer_rank"};
+      "batch",     "method",    "quantization",          "fused_kernels", "optimizer_rank"};
   static constexpr Known kMethodKnown = {"rank", "dropout", "adapter_dtype", "dora", "target_modules"};
   RequestFields fields;
   defaults.RefuseUnknown(kKnown);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/architecture.h"
+#include "core/model/habits.h"
 #include "core/model/issue.h"
 #include "core/model/parallel.h"
 #include "core/model/recipe.h"
@@ -97,6 +98,13 @@ struct Habits {
   Recompute recompute = Recompute::kStopsEarly;
   /// Layer inputs that are on the card at once while offloaded checkpoints travel: buffers, and layers that stay.
   std::int64_t offload_blocks_on_card = 2;
+  /// bitsandbytes before 0.43.2: a 4-bit product saves its input, though no gradient needs it (autograd/_functions.py).
+  bool kbit_keeps_input = false;
+  /// The packed weights came from fp16 (bitsandbytes before 0.43, Params4bit.cuda; Fabric): they are dequantized to it
+  /// and cast to the compute dtype then.
+  bool kbit_dequantizes_to_fp16 = false;
+  LossHabits loss;
+  ModelHabits model;
 };
 
 /// Everything that decides a training step on the busiest GPU: the typed request.

@@ -199,6 +199,19 @@ Tracer::Results Tracer::LogSoftmaxRowsGradient(Node& node) {
   return {stacked, kNoStorage, kNoStorage};
 }
 
+/// At the first chunk everything is still kept, beside the gradients into and out of the softmax. From then on a chunk
+/// of log-probabilities goes for every chunk of gradient, which weighs no more.
+Tracer::Results Tracer::ChunkedLossGradients(Node& node) {
+  const Dtype scores = step_.storages[static_cast<std::size_t>(node.saved[0])].dtype;
+  const StorageId into = Allocate(node.extra, scores, "gradient");
+  const StorageId out_of = Allocate(node.extra, scores, "gradient");
+  Release(out_of);
+  Release(into);
+  Release(node.saved[0]);
+  node.saved_count = 0;
+  return {Allocate(node.in_elements[0], node.in_dtypes[0], "gradient"), kNoStorage, kNoStorage};
+}
+
 Tracer::Results Tracer::GradientsOf(Node& node) {
   switch (node.kind) {
     case OpKind::kView:
@@ -247,6 +260,8 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
       return LogSumExpRowsGradient(node);
     case OpKind::kLogSoftmaxRows:
       return LogSoftmaxRowsGradient(node);
+    case OpKind::kChunkedLoss:
+      return ChunkedLossGradients(node);
     case OpKind::kCheckpoint:
     case OpKind::kLeaf:
       break;

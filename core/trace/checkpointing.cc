@@ -32,7 +32,7 @@ std::vector<LayerRun> InStepWithCheckpoints(const std::vector<LayerRun>& runs, c
   for (const LayerRun& run : runs) {
     const auto period = static_cast<std::int64_t>(run.period.size());
     const std::int64_t layers = period * run.repeats;
-    const std::int64_t joint = std::lcm(period, every);
+    const std::int64_t joint = std::max<std::int64_t>(1, std::lcm(period, every));
     const auto add = [&](std::int64_t length, std::int64_t repeats) {
       if (length == 0 || repeats == 0) return;
       LayerRun& part = result.emplace_back();

@@ -155,6 +155,22 @@ Value Tracer::InPlaceCrossEntropy(Value logits) {
   return loss;
 }
 
+Value Tracer::ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk) {
+  Node& node = Begin(OpKind::kChunkedLoss);
+  AddInput(node, logits);
+  node.extra = chunk;
+  const Tensor tensor = At(logits);
+  if (upcast) logits.Drop();
+  const bool upcasts = !upcast && tensor.dtype != Dtype::kFp32;
+  const StorageId upcast_chunk = upcasts ? Allocate(chunk, Dtype::kFp32, "upcast chunk") : kNoStorage;
+  const StorageId kept = Allocate(tensor.elements, Dtype::kFp32, "log-probabilities");
+  if (upcasts) Release(upcast_chunk);
+  if (NeedsBackward(node)) Keep(node, kept);
+  Release(kept);
+  constexpr Size kScalar{1, Axis::kOnce};
+  return AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
+}
+
 Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule) {
   Node node;
   node.kind = OpKind::kCheckpoint;

@@ -28,19 +28,27 @@ Value Upcast(Tracer& tracer, const Habits& habits, const Value& logits) {
   return habits.logits_upcast == LogitsUpcast::kLoss ? tracer.Cast(logits, Dtype::kFp32) : logits;
 }
 
-/// What cross entropy sees: a copy without the last row where the stack shifts logits (transformers before 4.50), not
-/// labels.
+/// What cross entropy sees: a copy without the last row where the stack shifts logits (transformers before 4.50,
+/// torchtune before 0.3), not labels.
 Value Shift(Tracer& tracer, const Habits& habits, const Value& upcast) {
   return habits.loss_shifts_logits ? tracer.Copy(tracer.Slice(upcast, 1), "shifted logits") : upcast;
+}
+
+/// Softmax over classes that come before the tokens makes them contiguous first (torchtune before 0.3 gives cross
+/// entropy (sequences, classes, tokens); SoftMax.cu, host_softmax).
+Value InOrder(Tracer& tracer, const Habits& habits, Value scores) {
+  return habits.loss.classes_first ? tracer.Copy(std::move(scores), "classes first") : scores;
 }
 
 /// transformers' ForCausalLMLoss on materialized logits.
 Value PlainCrossEntropy(Tracer& tracer, const Habits& habits, const Value& logits, const Value& labels) {
   const Value upcast = Upcast(tracer, habits, logits);
   const Value scores = Shift(tracer, habits, upcast);
+  if (habits.loss.loop_holds) tracer.Hold(scores);
   const Value padded = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "padded labels");
   const Value shifted = tracer.Empty(tracer.SizeOf(labels), Dtype::kInt64, "shifted labels");
-  Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
+  const Value ordered = InOrder(tracer, habits, scores);
+  Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(ordered, Dtype::kFp32) : ordered);
   return tracer.NegativeLogLikelihood(std::move(log_probabilities), shifted);
 }
 
@@ -52,11 +60,12 @@ Value FusedCrossEntropy(Tracer& tracer, const Habits& habits, const Value& logit
 }
 
 Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
-                   const Value& labels) {
+                   const Value& labels, Value last_logits) {
   const Habits& habits = workload.habits;
   Value logits = TraceLogits(tracer, workload, head, tracer.View(hidden));
-  Value loss = workload.loss == Loss::kFusedCe ? FusedCrossEntropy(tracer, habits, logits)
-                                               : PlainCrossEntropy(tracer, habits, logits, labels);
+  last_logits.Drop();
+  const bool in_place = workload.loss == Loss::kFusedCe || habits.loss.in_place;
+  Value loss = in_place ? FusedCrossEntropy(tracer, habits, logits) : PlainCrossEntropy(tracer, habits, logits, labels);
   tracer.EndAutocast();
   if (workload.precision.autocast && habits.outputs_upcast) {
     Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
@@ -65,7 +74,7 @@ Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule&
 }
 
 /// Head and loss over blocks of tokens, each run again in backward: no logits of the whole batch.
-Value ChunkedLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
+Value BlocksRunAgain(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
   const auto width = static_cast<double>(workload.architecture.hidden_size);
   const auto block = [&tracer, &workload, &head](const std::array<Value, 3>& inputs) {
     tracer.scope = {"loss", Term::kLogitsAndLoss, false};
@@ -78,6 +87,54 @@ Value ChunkedLoss(Tracer& tracer, const Workload& workload, const LinearModule& 
   Value loss = tracer.Checkpoint(block, {part}, {});
   tracer.EndAutocast();
   return loss;
+}
+
+/// Cross entropy over chunks of logits that all exist. Source: LitGPT litgpt/utils.py, chunked_cross_entropy, over the
+/// fp32 copy that Fabric's precision plugin returns; torchtune modules/loss/ce_chunked_output_loss.py, which upcasts a
+/// chunk at a time.
+Value LogitsInChunks(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+                     Value last_logits) {
+  const Habits& habits = workload.habits;
+  Value logits = Logits(tracer, workload.architecture, head, tracer.View(hidden));
+  const Size chunk{tracer.SizeOf(logits).coefficient, Axis::kChunk};
+  Value returned;
+  if (habits.logits_upcast == LogitsUpcast::kModel) {
+    returned = tracer.Empty(tracer.SizeOf(logits), Dtype::kFp32, "returned logits");
+    if (habits.loss.loop_holds) tracer.Hold(returned);
+  }
+  last_logits.Drop();
+  Value loss = tracer.ChunkedCrossEntropy(std::move(logits), returned, chunk);
+  tracer.EndAutocast();
+  return loss;
+}
+
+/// Head and loss of a chunk of tokens after another; what backward needs of every chunk is kept. Source: torchtune
+/// modules/loss/cross_entropy_loss.py, LinearCrossEntropyLoss, with no token masked out.
+Value HeadInChunks(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
+  const Size chunk{static_cast<double>(workload.architecture.hidden_size), Axis::kChunk};
+  const Value labels = tracer.Empty({1, Axis::kChunk}, Dtype::kInt64, "labels");
+  Value total;
+  for (std::int64_t i = 0; i < workload.habits.loss.chunks; ++i) {
+    const Value part = tracer.Narrow(hidden, chunk);
+    const Value logits = Logits(tracer, workload.architecture, head, part);
+    Value loss = PlainCrossEntropy(tracer, workload.habits, logits, labels);
+    total = total ? tracer.Add(std::move(total), std::move(loss)) : std::move(loss);
+  }
+  tracer.EndAutocast();
+  return total;
+}
+
+Value ChunkedLossOf(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+                    Value last_logits) {
+  switch (workload.habits.loss.chunked) {
+    case ChunkedLoss::kLogitsInChunks:
+      return LogitsInChunks(tracer, workload, head, hidden, std::move(last_logits));
+    case ChunkedLoss::kHeadInChunks:
+      return HeadInChunks(tracer, workload, head, hidden);
+    case ChunkedLoss::kBlocksRunAgain:
+      break;
+  }
+  return BlocksRunAgain(tracer, workload, head, hidden);
 }
 
 /// Liger's fused linear cross entropy: the forward pass computes the gradients of the hidden states and, where it
@@ -95,8 +152,9 @@ Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModu
   Value losses = tracer.Empty(kOnePerToken, Dtype::kFp32, "losses");
   {
     Value copy;
-    if (tracer.DtypeOf(head.weight) != compute) {
-      copy = tracer.Empty(tracer.SizeOf(head.weight), compute, "cast weight");
+    if (!head.weight || tracer.DtypeOf(head.weight) != compute) {
+      const double elements = static_cast<double>(architecture.hidden_size) * vocabulary;
+      copy = tracer.Empty({elements, Axis::kOnce}, compute, "cast weight");
     }
     Value logits = tracer.Empty({vocabulary, Axis::kChunk}, compute, "logits of a block");
   }
@@ -118,25 +176,39 @@ ChunkRule LossChunks(const Workload& workload) {
   if (workload.loss == Loss::kFusedLinearCe) {
     // Liger sizes its blocks so that a block's logits weigh about as much as the hidden states.
     const std::int64_t ratio = (architecture.vocab_size + architecture.hidden_size - 1) / architecture.hidden_size;
-    return {.tokens = 0, .power_of_two_share = static_cast<double>(ratio)};
+    return {.power_of_two_share = static_cast<double>(ratio)};
   }
-  return {.tokens = kChunkTokens, .power_of_two_share = 0};
+  ChunkRule rule{.tokens = kChunkTokens};
+  const LossHabits& habits = workload.habits.loss;
+  if (habits.chunked == ChunkedLoss::kBlocksRunAgain) return rule;
+  rule.of_length = static_cast<double>(habits.chunk_length);
+  rule.parts = static_cast<double>(habits.chunks);
+  return rule;
+}
+
+Value LastStepsLogits(Tracer& tracer, const Workload& workload) {
+  if (!workload.habits.loss.loop_holds || workload.loss == Loss::kFusedLinearCe) return {};
+  tracer.BeginSection(Moment::kForward, -1, 1, 1);
+  tracer.scope = {"logits of the last step", Term::kLogitsAndLoss, false};
+  const Size size{static_cast<double>(workload.architecture.vocab_size), Axis::kKept};
+  const bool upcast = workload.habits.logits_upcast == LogitsUpcast::kModel;
+  return tracer.Empty(size, upcast ? Dtype::kFp32 : workload.precision.compute, "logits");
 }
 
 Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
-                const Value& labels) {
+                const Value& labels, Value last_logits) {
   tracer.BeginSection(Moment::kLoss, -1, 1, 1);
   tracer.scope = {head.path, Term::kLogitsAndLoss, false};
   switch (workload.loss) {
     case Loss::kChunked:
-      return ChunkedLoss(tracer, workload, head, hidden);
+      return ChunkedLossOf(tracer, workload, head, hidden, std::move(last_logits));
     case Loss::kFusedLinearCe:
       return FusedLinearLoss(tracer, workload, head, hidden);
     case Loss::kStandard:
     case Loss::kFusedCe:
       break;
   }
-  return StandardLoss(tracer, workload, head, hidden, labels);
+  return StandardLoss(tracer, workload, head, hidden, labels, std::move(last_logits));
 }
 
 }  // namespace tunefit

@@ -105,7 +105,7 @@ void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload, 
   const Attention* attention = FirstAttention(workload.architecture);
   const ScoreBias bias = attention != nullptr ? attention->score_bias : ScoreBias::kNone;
   const double heads = attention != nullptr ? static_cast<double>(attention->heads) : 0;
-  const bool padded = workload.batch.packing == Packing::kNone;
+  const bool padded = workload.batch.packing == Packing::kNone && workload.habits.model.masks_padding;
   if (bias == ScoreBias::kAlibiPerPair && context.kernel != AttentionKernel::kFlash) {
     context.mask = tracer.Empty(kPairs * heads, embedded, "mask with alibi");
     return;
@@ -164,7 +164,7 @@ Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
   Value hidden = tracer.Embedding(ids, model.table, {width, Axis::kTokens});
   // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
   if (workload.method.kind == MethodKind::kLora && ChecksLayers(workload) && tracer.gradients() &&
-      !tracer.RequiresGradient(hidden)) {
+      workload.habits.model.embeddings_require_gradient && !tracer.RequiresGradient(hidden)) {
     hidden = tracer.RequireGradient(std::move(hidden));
     tracer.Hold(hidden);
   }

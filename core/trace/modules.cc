@@ -50,6 +50,7 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   module.path = path;
   module.compute = workload_.precision.compute;
   module.quantized = ProductOf(workload_);
+  module.dequantization = DequantizationOf(workload_);
   if (Quantized()) {
     AddQuantizedWeight(tracer_, workload_, shape, place.count);
   } else {
@@ -157,12 +158,19 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   head.path = "lm_head";
   tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
   const WeightShape shape = MatrixShape(architecture.vocab_size, width);
-  if (architecture.tied_head) {
+  const ModelHabits& habits = workload_.habits.model;
+  const bool trains_copy = workload_.method.kind == MethodKind::kLora && workload_.method.saves_head;
+  if (architecture.tied_head && !habits.unties_head) {
     head.weight = table;
+  } else if (Quantized() && habits.quantizes_head && !trains_copy) {
+    head.quantized = ProductOf(workload_);
+    head.dequantization = DequantizationOf(workload_);
+    head.compute = workload_.precision.compute;
+    AddQuantizedWeight(tracer_, workload_, head.shape, 1);
   } else {
     head.weight = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   }
-  if (workload_.method.kind == MethodKind::kLora && workload_.method.saves_head) {
+  if (trains_copy) {
     head.weight = tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
   }
   if (architecture.head_bias) {
@@ -182,7 +190,8 @@ Value ForwardBase(Tracer& tracer, const LinearModule& module, const Value& x) {
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }
   if (module.quantized == QuantizedProduct::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);
-  return QuantizedForward(tracer, module.quantized, module.compute, x, module.bias, module.shape);
+  return QuantizedForward(tracer, module.quantized, module.dequantization, module.compute, x, module.bias,
+                          module.shape);
 }
 
 Value RmsNorm(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {

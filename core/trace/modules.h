@@ -32,6 +32,7 @@ struct LinearModule {
   const char* path = "";
   Value weight, bias;  ///< no weight where the matrix is quantized
   QuantizedProduct quantized = QuantizedProduct::kNone;
+  Dequantization dequantization;
   Dtype compute = Dtype::kBf16;
   std::optional<Adapter> adapter;
 };

@@ -148,24 +148,6 @@ Value GptqTorchForward(Tracer& tracer, Value x, const Value& bias, double in, do
   return tracer.Add(std::move(product), std::move(cast));
 }
 
-Dequantization DequantizationOf(QuantizedProduct product) {
-  switch (product) {
-    case QuantizedProduct::kAwq:
-      // AutoAWQ WQLinearMMFunction, GPTQModel AwqGemmFn: the whole matrix above 1,024 tokens (fewer are not modelled
-      // apart); backward multiplies by weights.repeat(batch_size, 1, 1).
-      return {.keeps_input = true, .in_forward = true, .copies = 1, .repeats_batch = true};
-    case QuantizedProduct::kHqq:
-      // hqq HQQMatmulNoCacheMul saves x; Quantizer.dequantize holds the unpacked, the centred and the scaled matrix.
-      return {.keeps_input = true, .in_forward = true, .copies = 3, .repeats_batch = false};
-    case QuantizedProduct::kFp8:
-      // unsloth kernels/fp8.py, FP8BlockQuantLinear: forward multiplies in FP8, backward writes the matrix out.
-      return {.keeps_input = false, .in_forward = false, .copies = 1, .repeats_batch = false};
-    default:
-      break;
-  }
-  return {};
-}
-
 }  // namespace
 
 void AddQuantizedWeight(Tracer& tracer, const Workload& workload, const LinearShape& shape, std::int64_t count) {
@@ -193,6 +175,29 @@ QuantizedProduct ProductOf(const Workload& workload) {
   return QuantizedProduct::kNone;
 }
 
+Dequantization DequantizationOf(const Workload& workload) {
+  switch (ProductOf(workload)) {
+    case QuantizedProduct::kBitsandbytes4bit: {
+      const bool through_fp16 = workload.habits.kbit_dequantizes_to_fp16 && workload.precision.compute != Dtype::kFp16;
+      return {.keeps_input = workload.habits.kbit_keeps_input,
+              .copies = static_cast<std::uint8_t>(through_fp16 ? 2 : 1)};
+    }
+    case QuantizedProduct::kAwq:
+      // AutoAWQ WQLinearMMFunction, GPTQModel AwqGemmFn: the whole matrix above 1,024 tokens (fewer are not modelled
+      // apart); backward multiplies by weights.repeat(batch_size, 1, 1).
+      return {.keeps_input = true, .in_forward = true, .copies = 1, .repeats_batch = true};
+    case QuantizedProduct::kHqq:
+      // hqq HQQMatmulNoCacheMul saves x; Quantizer.dequantize holds the unpacked, the centred and the scaled matrix.
+      return {.keeps_input = true, .in_forward = true, .copies = 3, .repeats_batch = false};
+    case QuantizedProduct::kFp8:
+      // unsloth kernels/fp8.py, FP8BlockQuantLinear: forward multiplies in FP8, backward writes the matrix out.
+      return {.keeps_input = false, .in_forward = false, .copies = 1, .repeats_batch = false};
+    default:
+      break;
+  }
+  return {};
+}
+
 bool AdapterCastsInput(const Workload& workload) {
   // peft tuners/lora/awq.py and hqq.py cast the input only outside autocast; gptq.py too until 2025-06.
   const QuantizationKind kind = workload.quantization.kind;
@@ -207,8 +212,8 @@ bool PreparesFloats(QuantizationKind kind) {
          kind == QuantizationKind::kFp8;
 }
 
-Value QuantizedForward(Tracer& tracer, QuantizedProduct product, Dtype compute, const Value& x, const Value& bias,
-                       const LinearShape& shape) {
+Value QuantizedForward(Tracer& tracer, QuantizedProduct product, const Dequantization& how, Dtype compute,
+                       const Value& x, const Value& bias, const LinearShape& shape) {
   const auto in = static_cast<double>(shape.in_features);
   const auto out = static_cast<double>(shape.out_features);
   switch (product) {
@@ -220,7 +225,7 @@ Value QuantizedForward(Tracer& tracer, QuantizedProduct product, Dtype compute, 
       break;
   }
   const Dtype input = tracer.DtypeOf(x);
-  Value result = tracer.DequantizedLinear(tracer.Cast(x, compute), bias, in, out, DequantizationOf(product));
+  Value result = tracer.DequantizedLinear(tracer.Cast(x, compute), bias, in, out, how);
   return tracer.Cast(std::move(result), input);
 }
 

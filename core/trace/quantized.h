@@ -26,6 +26,9 @@ enum class QuantizedProduct : std::uint8_t {
 
 QuantizedProduct ProductOf(const Workload& workload);
 
+/// How the libraries of that time dequantize the matrix.
+Dequantization DequantizationOf(const Workload& workload);
+
 /// True where PEFT's layer over this base casts the adapter's input to the adapter's dtype.
 bool AdapterCastsInput(const Workload& workload);
 
@@ -33,7 +36,7 @@ bool AdapterCastsInput(const Workload& workload);
 bool PreparesFloats(QuantizationKind kind);
 
 /// The product of x with the packed matrix, `bias` added (may be empty).
-Value QuantizedForward(Tracer& tracer, QuantizedProduct product, Dtype compute, const Value& x, const Value& bias,
-                       const LinearShape& shape);
+Value QuantizedForward(Tracer& tracer, QuantizedProduct product, const Dequantization& how, Dtype compute,
+                       const Value& x, const Value& bias, const LinearShape& shape);
 
 }  // namespace tunefit

@@ -55,16 +55,25 @@ constexpr Size IfBatched(Size size) {
   return {size.coefficient, size.axis == Axis::kTokens ? Axis::kTokensIfBatched : Axis::kIfBatched};
 }
 
-/// How many tokens a chunked loss works on at a time: a fixed number, or the power of two next above a share.
+/// How many tokens a chunked loss works on at a time: a fixed number, the power of two next above a share, or a part of
+/// every sequence.
 struct ChunkRule {
   double tokens = 0;              ///< fixed
   double power_of_two_share = 0;  ///< where above zero: next_power_of_two(ceil(tokens / share))
+  double of_length = 0;           ///< where above zero: so many tokens of every sequence
+  double parts = 0;               ///< where above zero: every sequence in so many parts, the first of them
 
   constexpr double Tokens(double total) const {
     if (power_of_two_share <= 0) return std::min(total, tokens);
     double power = 1;
     while (power * power_of_two_share < total) power *= 2;
     return std::min(total, power);
+  }
+  constexpr double Tokens(double sequences, double length) const {
+    if (of_length > 0) return sequences * std::min(length, of_length);
+    if (parts <= 0) return Tokens(sequences * length);
+    const auto whole = static_cast<std::int64_t>(length / parts);
+    return sequences * static_cast<double>(whole + (static_cast<double>(whole) * parts < length ? 1 : 0));
   }
 };
 
@@ -77,7 +86,7 @@ struct Axes {
     const double batched = batch > 1 ? 1 : 0;
     const double tokens = batch * length;
     if (kept <= 0) kept = length;
-    return {{1, length, kept, batch, tokens, batch * kept, tokens * length, chunk.Tokens(tokens), batched,
+    return {{1, length, kept, batch, tokens, batch * kept, tokens * length, chunk.Tokens(batch, length), batched,
              batched * tokens, batched * batch * kept}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }

@@ -93,6 +93,7 @@ enum class OpKind : std::uint8_t {
   kEmbedding,
   kAttention,  ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
+  kChunkedLoss,     ///< the kept log-probabilities give way to the gradient, chunk by chunk
   kCheckpoint,      ///< a module that is run again in backward
   kUnitEntry,       ///< a sharded module starts here: in backward it is done
   kUnitExit,        ///< a sharded module ends here: in backward it is about to start
@@ -212,6 +213,10 @@ class Tracer {
                  Dtype dtype, const char* role);
   /// A kernel that turns logits into their own gradient while it computes the loss (Liger, Unsloth, foak).
   Value InPlaceCrossEntropy(Value logits);
+  /// Cross entropy over chunks of logits that all exist: keeps fp32 log-probabilities, and in backward turns them chunk
+  /// by chunk into the gradient of the logits. `upcast` is the logits' fp32 copy that the loss reads instead of them;
+  /// where it is empty every chunk is upcast in turn.
+  Value ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
   Value Narrow(const Value& x, Size part);
   Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
@@ -376,6 +381,7 @@ class Tracer {
   Results InPlaceOnViewGradient(const Node& node);
   Results LogSumExpRowsGradient(const Node& node);
   Results LogSoftmaxRowsGradient(Node& node);
+  Results ChunkedLossGradients(Node& node);
   void DepositResults(Node& node, Results& results);
   void FreeNode(Node& node);
   void CloseSection();

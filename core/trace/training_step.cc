@@ -32,8 +32,9 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
   const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
   LayerContext context;
+  Value last_logits = LastStepsLogits(tracer, workload);
   Value hidden = RunModel(tracer, model, ids, context, Moment::kForward);
-  Value loss = TraceLoss(tracer, workload, model.head, hidden, labels);
+  Value loss = TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
   if (units) {
     loss = tracer.LeaveUnit(0, loss);
     units->EndForward();

@@ -134,6 +134,13 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.fused = {Chance(random, 20), Chance(random, 20), Chance(random, 20), Chance(random, 20)};
   workload.habits.logits_upcast = Any(random, {LogitsUpcast::kNone, LogitsUpcast::kModel, LogitsUpcast::kLoss});
   workload.habits.loss_shifts_logits = Chance(random, 30);
+  workload.habits.loss = {
+      Any(random, {ChunkedLoss::kBlocksRunAgain, ChunkedLoss::kLogitsInChunks, ChunkedLoss::kHeadInChunks}),
+      Between(random, 1, 8),
+      Chance(random, 30) ? Between(random, 1, 300) : 0,
+      Chance(random, 20),
+      Chance(random, 20),
+      Chance(random, 20)};
   workload.batch = {Between(random, 1, 4), Between(random, 1, 2), Between(random, 1, 2048),
                     Any(random, {Packing::kNone, Packing::kPacked}), false};
   workload.optimizer_in_backward = workload.batch.gradient_accumulation == 1 && Chance(random, 15);

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tunefit {
+
+/// What `loss: chunked` is in a stack.
+enum class ChunkedLoss : std::uint8_t {
+  kBlocksRunAgain,  ///< head and loss of a block of tokens at a time, run again in backward (TRL)
+  kLogitsInChunks,  ///< all logits exist, cross entropy takes a chunk at a time (LitGPT; torchtune until 2025)
+  kHeadInChunks,    ///< head and loss of a chunk at a time, and each chunk's log-probabilities are kept (torchtune)
+};
+
+/// How a stack's loss and its training loop treat the logits.
+struct LossHabits {
+  ChunkedLoss chunked = ChunkedLoss::kBlocksRunAgain;
+  std::int64_t chunks = 8;        ///< chunks that every sequence is cut into, where `chunk_length` is zero
+  std::int64_t chunk_length = 0;  ///< tokens of every sequence in a chunk
+  /// Also the standard loss turns its fp32 scores into their gradient (Megatron-LM's vocab-parallel cross entropy).
+  bool in_place = false;
+  bool classes_first = false;  ///< cross entropy over (sequences, classes, tokens): the kernel copies into that order
+  bool loop_holds = false;     ///< the training loop's name for the logits holds them until the next ones are there
+};
+
+/// How a stack's own model code and wrappers differ from those of transformers and PEFT.
+struct ModelHabits {
+  /// Attention on unpacked batches gets no explicit mask: a causal flag, padding or not.
+  bool masks_padding = true;
+  /// With checkpointed layers the embeddings' output requires a gradient although nothing before it trains (PEFT).
+  bool embeddings_require_gradient = true;
+  bool unties_head = false;     ///< a head that the model ties to its embedding is a matrix of its own (LitGPT)
+  bool quantizes_head = false;  ///< the output head is quantized as the layers' matrices are (Fabric's bitsandbytes)
+};
+
+}  // namespace tunefit

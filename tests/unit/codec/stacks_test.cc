@@ -1,0 +1,92 @@
+// What a stack's rows in the catalog make of a request: defaults and mechanisms, by date.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/codec/request.h"
+#include "tests/support/files.h"
+
+namespace tunefit {
+namespace {
+
+class Stacks : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    Issues issues;
+    catalog_ = new Catalog(ReadCatalog(test::ReadFile(TUNEFIT_CATALOG), issues));
+  }
+  static void TearDownTestSuite() {
+    delete catalog_;
+    catalog_ = nullptr;
+  }
+  static RequestReading Read(const std::string& stack, const std::string& month, const std::string& more = "") {
+    const std::string version = month.empty() ? "" : R"(,"stack_version":")" + month + '"';
+    return ReadRequest(R"({"version":1,"model":"llama-3.1-8b","stack":")" + stack + '"' + version + more + "}",
+                       *catalog_);
+  }
+
+  static Catalog* catalog_;
+};
+
+Catalog* Stacks::catalog_ = nullptr;
+
+TEST_F(Stacks, TorchtunesLossChangedTwice) {
+  const RequestReading first = Read("torchtune", "2024-06");
+  ASSERT_FALSE(HasError(first.issues));
+  EXPECT_EQ(first.workload.loss, Loss::kStandard);
+  EXPECT_TRUE(first.workload.habits.loss.classes_first);
+  EXPECT_TRUE(first.workload.habits.loss.loop_holds);
+  EXPECT_EQ(first.workload.habits.logits_upcast, LogitsUpcast::kModel);
+  const RequestReading second = Read("torchtune", "2024-12");
+  EXPECT_EQ(second.workload.loss, Loss::kChunked);
+  EXPECT_EQ(second.workload.habits.loss.chunked, ChunkedLoss::kLogitsInChunks);
+  EXPECT_EQ(second.workload.habits.loss.chunks, 8);
+  EXPECT_FALSE(second.workload.habits.loss.loop_holds);
+  EXPECT_EQ(Read("torchtune", "").workload.habits.loss.chunked, ChunkedLoss::kHeadInChunks);
+}
+
+TEST_F(Stacks, AllInOneDtypeWithoutAutocast) {
+  for (const char* stack : {"torchtune", "litgpt"}) {
+    const RequestReading reading = Read(stack, "", R"(,"method":{"kind":"lora"})");
+    ASSERT_FALSE(HasError(reading.issues)) << stack;
+    const Workload& workload = reading.workload;
+    EXPECT_FALSE(workload.precision.autocast) << stack;
+    EXPECT_EQ(workload.precision.weights, Dtype::kBf16) << stack;
+    EXPECT_EQ(workload.method.adapter_dtype, Dtype::kBf16) << stack;
+    EXPECT_FALSE(workload.habits.lora_casts_input) << stack;
+    EXPECT_FALSE(workload.habits.model.masks_padding) << stack;
+    EXPECT_EQ(workload.method.target_modules, (std::vector<std::string>{"q_proj", "v_proj"})) << stack;
+  }
+}
+
+TEST_F(Stacks, UnslothBringsItsKernelsAndOffloads) {
+  const Workload early = Read("unsloth", "2024-01", R"(,"method":{"kind":"lora"})").workload;
+  EXPECT_EQ(early.checkpointing, Checkpointing::kFull);
+  EXPECT_EQ(early.loss, Loss::kFusedCe);
+  EXPECT_TRUE(early.fused.rms_norm && early.fused.rope && early.fused.swiglu && early.fused.lora);
+  const Workload late = Read("unsloth", "", R"(,"method":{"kind":"lora"})").workload;
+  EXPECT_EQ(late.checkpointing, Checkpointing::kOffload);
+  EXPECT_EQ(late.loss, Loss::kFusedLinearCe);
+  const Workload without = Read("unsloth", "", R"(,"fused_kernels":[])").workload;
+  EXPECT_FALSE(without.fused.rms_norm);
+}
+
+TEST_F(Stacks, SelectiveIsWhatTheLibraryMakesOfIt) {
+  const std::string selective = R"(,"gradient_checkpointing":"selective")";
+  EXPECT_EQ(Read("torchtitan", "").workload.checkpointing, Checkpointing::kSelective);
+  EXPECT_EQ(Read("torchtitan", "").workload.habits.selective_checkpoint,
+            SelectiveCheckpoint::kAllButEverySecondProduct);
+  EXPECT_EQ(Read("transformers", "", selective).workload.habits.selective_checkpoint,
+            SelectiveCheckpoint::kAllButAttention);
+  EXPECT_EQ(Read("transformers", "2025-06").workload.habits.recompute, Recompute::kReentrant);
+  EXPECT_EQ(Read("transformers", "2026-02").workload.habits.recompute, Recompute::kStopsEarly);
+}
+
+TEST_F(Stacks, FourBitProductsKeptTheirInputOnce) {
+  EXPECT_TRUE(Read("litgpt", "2024-04").workload.habits.kbit_keeps_input);
+  EXPECT_FALSE(Read("litgpt", "2025-04").workload.habits.kbit_keeps_input);
+}
+
+}  // namespace
+}  // namespace tunefit
