@@ -116,9 +116,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
       switches.Flag("embeddings_require_gradient").value_or(model.embeddings_require_gradient);
   model.unties_head = switches.Flag("unties_head").value_or(model.unties_head);
   model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
-  // Not used by the core yet, but checked.
-  switches.Flag("fsdp_upcasts_trainable");
-  switches.Flag("fsdp1_keeps_gradients");
+  habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);
+  habits.fsdp1_keeps_gradients = switches.Flag("fsdp1_keeps_gradients").value_or(habits.fsdp1_keeps_gradients);
 }
 
 void ReadTargets(const ObjectReader& defaults, StackVersion& version) {

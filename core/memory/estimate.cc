@@ -42,7 +42,7 @@ double LoadTransient(const Step& step, const Workload& workload, const Axes& axe
 Phases PhasesOf(const Replay& replay) {
   Phases phases;
   phases.static_bytes = replay.weights + replay.gradient_buffers;
-  phases.between_steps = phases.static_bytes + replay.optimizer_states;
+  phases.between_steps = phases.static_bytes + replay.optimizer_states + replay.carried_gradients;
   phases.after_forward = replay.after_forward;
   phases.peak_forward = replay.peak_forward.bytes;
   phases.after_backward = replay.after_backward;

@@ -127,6 +127,7 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
       list.Add(storage, weight.count);
     }
   }
+  if (!step.gradients_alive) AddResidents(list, step, step.carried_gradients);
   PeakPoint point = peak;
   if (peak_moment == Moment::kOptimizer) {
     point.section = static_cast<std::int32_t>(step.sections.size());  // after the last event

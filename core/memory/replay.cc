@@ -44,13 +44,15 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
   replay.optimizer_states = SumResidents(step, step.optimizer_states, axes);
   replay.gradient_buffers = SumResidents(step, step.gradient_buffers, axes);
   replay.optimizer_transient = SumResidents(step, step.optimizer_transient, axes);
+  replay.carried_gradients = SumResidents(step, step.carried_gradients, axes);
   if (step.gradients_alive) replay.live_gradients = SumResidents(step, step.trained, axes);
 
   std::vector<double> bytes(step.storages.size());
   std::transform(step.storages.begin(), step.storages.end(), bytes.begin(),
                  [&axes](const Storage& storage) { return StorageBytes(storage, axes); });
 
-  double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients;
+  double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients +
+                (step.gradients_alive ? 0 : replay.carried_gradients);
   replay.peak_forward.bytes = live;
   replay.peak_backward.bytes = 0;
   replay.sections.reserve(step.sections.size());

@@ -36,8 +36,9 @@ struct Replay {
   double weights = 0;
   double optimizer_states = 0;
   double optimizer_transient = 0;
-  double gradient_buffers = 0;  ///< gradients that live throughout
-  double live_gradients = 0;    ///< of earlier micro-batches, at the start of the traced one
+  double gradient_buffers = 0;   ///< gradients that live throughout
+  double live_gradients = 0;     ///< of earlier micro-batches, at the start of the traced one
+  double carried_gradients = 0;  ///< of the step before, at the start of this one
   double after_forward = 0;
   double after_backward = 0;
   PeakPoint peak_forward;  ///< forward and loss

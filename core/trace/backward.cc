@@ -269,6 +269,20 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
   return kNoResults;
 }
 
+void Tracer::HoldToEnd(StorageId storage) {
+  Refer(storage);
+  held_to_end_.push_back({storage, step_.sections.back().repeats});
+}
+
+void Tracer::ReleaseHeldToEnd() {
+  for (const HeldStorage& held : std::exchange(held_to_end_, {})) {
+    std::int32_t& references = references_[static_cast<std::size_t>(held.storage)];
+    if (--references != 0) continue;
+    references = kUncounted;
+    step_.events.push_back({held.storage, -static_cast<std::int32_t>(held.repeats)});
+  }
+}
+
 void Tracer::RunNode(std::int32_t index) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   const bool reached =
@@ -276,7 +290,13 @@ void Tracer::RunNode(std::int32_t index) {
   if (!reached || node.kind == OpKind::kLeaf) return;  // a leaf keeps what it was given
   if (node.kind == OpKind::kCheckpoint) return RunCheckpoint(index);
   if (node.kind == OpKind::kUnitExit) units_->BeforeBackward(node.unit);
-  if (node.kind == OpKind::kUnitEntry) units_->AfterBackward(node.unit);
+  if (node.kind == OpKind::kUnitEntry) {
+    units_->AfterBackward(node.unit);
+    if (node.saved_count > 0) {
+      HoldToEnd(node.saved[0]);
+      HoldToEnd(node.gradients[0]);
+    }
+  }
   scope = node.scope;
   if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
   Results results = GradientsOf(node);
@@ -369,6 +389,7 @@ void Tracer::Backward(Value loss) {
     RunNode(i);
   }
   if (units_ != nullptr) units_->EndBackward();
+  ReleaseHeldToEnd();
   held_.push_back(std::move(loss));
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/trace/fsdp1.h"
 #include "core/trace/fsdp2.h"
 
 namespace tunefit {
@@ -12,6 +13,7 @@ ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
       compute_(workload.precision.compute),
       reduce_(workload.parallel.reduce_dtype),
       reshards_(workload.parallel.reshard_after_forward),
+      upcasts_trainable_(workload.habits.fsdp_upcasts_trainable && workload.precision.autocast),
       tracer_(tracer),
       units_(1) {}
 
@@ -21,11 +23,12 @@ std::int32_t ShardedUnits::Open() {
   return open_;
 }
 
-ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard) {
+ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable) {
   Parameter parameter;
   Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
   parameter.shard_elements = ShardElements(shape);
   parameter.whole_elements = parameter.shard_elements * ranks_;
+  if (trainable && upcasts_trainable_ && IsFloat(resident.dtype)) resident.dtype = Dtype::kFp32;
   parameter.shard_dtype = resident.dtype;
   parameter.whole_dtype = IsFloat(resident.dtype) ? compute_ : resident.dtype;
   resident.elements.coefficient = parameter.shard_elements;
@@ -90,9 +93,30 @@ void ShardedUnits::KeepReduced(StorageId reduced) {
   if (tracer_.step_.gradients_alive) Release(reduced);
 }
 
+void ShardedUnits::CarryGradients() {
+  Step& step = tracer_.step_;
+  for (const Resident& weight : step.trained) {
+    Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    storage.term = Term::kGradients;
+    storage.role = "gradient of the last step";
+    step.carried_gradients.push_back({static_cast<StorageId>(step.storages.size()), weight.count});
+    step.storages.push_back(storage);
+    tracer_.references_.push_back(Tracer::kUncounted);
+  }
+}
+
+void ShardedUnits::EndCarriedGradients() {
+  if (tracer_.step_.gradients_alive) return;  // they are being added to
+  for (const Resident& gradient : tracer_.step_.carried_gradients) {
+    tracer_.step_.events.push_back({gradient.storage, -static_cast<std::int32_t>(gradient.count)});
+  }
+}
+
 std::unique_ptr<ShardedUnits> MakeShardedUnits(Tracer& tracer, const Workload& workload) {
   if (workload.parallel.Shards() < 2) return nullptr;
   switch (workload.parallel.strategy) {
+    case Strategy::kFsdp:
+      return std::make_unique<Fsdp1Units>(tracer, workload);
     case Strategy::kFsdp2:
       return std::make_unique<Fsdp2Units>(tracer, workload);
     default:

@@ -34,10 +34,15 @@ class ShardedUnits {
     StorageId whole = kNoStorage;
     Dtype dtype = Dtype::kFp32;
   };
-  Declared Declare(const WeightShape& shape, StorageId shard);
+  Declared Declare(const WeightShape& shape, StorageId shard, bool trainable);
   /// The node at which autograd leaves the gradient of the parameter declared last.
   void SetLeaf(std::int32_t node) { At(open_).parameters.back().leaf = node; }
 
+  /// The last step's gradients are still there when this one begins.
+  void CarryGradients();
+
+  /// A unit's input and its gradient outlive the unit's backward pass, to the end of the whole one.
+  virtual bool HoldsInputs() const { return false; }
   virtual void BeforeForward(std::int32_t unit) = 0;
   virtual void AfterForward(std::int32_t unit) = 0;
   virtual void EndForward() = 0;
@@ -80,6 +85,8 @@ class ShardedUnits {
   };
   Gradients CountGradients(const Unit& unit) const;
   void DropGradients(const Unit& unit);
+  /// FSDP frees the last step's gradients when the forward pass begins: zero_grad() only lets go of views of them.
+  void EndCarriedGradients();
   /// One rank's reduced gradients of a unit: they stay, or are added to those of an earlier micro-batch.
   void KeepReduced(StorageId reduced);
 
@@ -89,6 +96,7 @@ class ShardedUnits {
   const bool reshards_;
 
  private:
+  const bool upcasts_trainable_;  ///< accelerate: trained parameters become fp32 under mixed precision
   Tracer& tracer_;
   std::vector<Unit> units_;
   std::int32_t open_ = 0;

@@ -61,6 +61,8 @@ struct Step {
   std::vector<Event> events;
   std::vector<Section> sections;        ///< in time order: forward, loss, backward
   ChunkRule chunk;                      ///< of the loss, for Axes
+  /// Gradients of the step before that are still there when this one begins; an event may end them.
+  std::vector<Resident> carried_gradients;
   std::int64_t trained_parameters = 0;  ///< exact, of the whole model, however many ranks share them
   std::int64_t adapter_parameters = 0;  ///< those among them that adapters add
   /// Gradients of earlier micro-batches are alive during the traced one (accumulation above one).

@@ -105,7 +105,7 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   step_.weights.push_back({weight.shard, count});
   if (trainable) step_.trained.push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
-  if (sharded) weight = units_->Declare(shape, weight.shard);
+  if (sharded) weight = units_->Declare(shape, weight.shard, trainable);
   Value value = Wrap(sharded ? weight.whole : weight.shard, elements, weight.dtype, false);
   At(value).cast_is_cached = untrained_leaves;
   if (!trainable) return value;
@@ -212,7 +212,9 @@ Value Tracer::EnterUnit(std::int32_t unit, const Value& x) {
   units_->BeforeForward(unit);
   if (!x) return Value();
   Value inside = Look(OpKind::kUnitEntry, x, SizeOf(x));
-  if (At(inside).requires_gradient) nodes_.back().unit = unit;
+  if (!At(inside).requires_gradient) return inside;
+  nodes_.back().unit = unit;
+  if (units_->HoldsInputs()) Keep(nodes_.back(), At(x).storage);
   return inside;
 }
 

@@ -327,6 +327,10 @@ class Tracer {
     Value value;
   };
 
+  /// Keeps a storage of a layer's backward, and its equals in the layers that the section stands for, to the end of the
+  /// backward pass.
+  void HoldToEnd(StorageId storage);
+  void ReleaseHeldToEnd();
   Value Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_gradient);
   StorageId Allocate(Size elements, Dtype dtype, const char* role);
   /// Of a matrix product without a bias, or of attention: a checkpoint's rule may keep it, and a recomputation then
@@ -407,6 +411,11 @@ class Tracer {
   UpdateBytes update_bytes_;
   std::vector<WeightCopy> weight_copies_;  ///< autocast's cache
   std::vector<Value> held_;
+  struct HeldStorage {
+    StorageId storage;
+    std::int64_t repeats;  ///< of the section it was held in
+  };
+  std::vector<HeldStorage> held_to_end_;
   std::vector<Value> held_for_layers_;
 };
 

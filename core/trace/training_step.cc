@@ -28,6 +28,9 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const std::unique_ptr<ShardedUnits> units = MakeShardedUnits(tracer, workload);
   tracer.ShardWith(units.get());
   const TracedModel model = MakeModel(tracer, workload, unrolling);
+  if (workload.parallel.strategy == Strategy::kFsdp && workload.habits.fsdp1_keeps_gradients && units) {
+    units->CarryGradients();
+  }
   tracer.scope = {"inputs", Term::kInputs, false};
   const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
   const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");

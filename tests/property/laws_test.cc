@@ -72,7 +72,9 @@ TEST_F(Laws, NothingStaysAliveThatShouldNot) {
   ForEachWorkload([](const Workload& workload) {
     const Phases phases = Estimate(workload).phases;
     EXPECT_GE(phases.between_steps, phases.static_bytes);
-    EXPECT_GE(phases.after_forward, phases.between_steps);
+    // FSDP's gradients of the last step are still there between steps, and end when the next one begins.
+    const bool carries = workload.parallel.strategy == Strategy::kFsdp && workload.habits.fsdp1_keeps_gradients;
+    EXPECT_GE(phases.after_forward, carries ? phases.static_bytes : phases.between_steps);
     EXPECT_GE(phases.peak_forward, phases.after_forward);
     EXPECT_GE(phases.peak_backward, phases.after_backward);
     EXPECT_GE(phases.peak_optimizer, phases.after_backward);

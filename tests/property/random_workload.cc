@@ -103,7 +103,9 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
 
 void RandomizeSharding(std::mt19937& random, Workload& workload) {
   if (Chance(random, 60)) return;
-  workload.parallel.strategy = Strategy::kFsdp2;
+  workload.parallel.strategy = Any(random, {Strategy::kFsdp, Strategy::kFsdp2});
+  workload.habits.fsdp1_keeps_gradients = Chance(random, 50);
+  workload.habits.fsdp_upcasts_trainable = Chance(random, 50);
   workload.parallel.gpus = Between(random, 1, 16);
   workload.parallel.reshard_after_forward = Chance(random, 60);
   workload.parallel.reduce_dtype = Any(random, {Dtype::kFp32, Dtype::kBf16});

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/trace/sharding.h"
+
+namespace tunefit {
+
+/// torch.distributed.fsdp.FullyShardedDataParallel on every layer and on the root, as _flat_param.py and
+/// _runtime_utils.py (torch 2.1 to 2.14) do it: the parameters of a unit are views of one flat parameter, which is
+/// gathered in place; its gradient is the views' gradients joined into one. Frozen and trained parameters are units of
+/// their own, as PEFT's wrapping policy has it. The next unit of backward is gathered while one is at work.
+class Fsdp1Units : public ShardedUnits {
+ public:
+  Fsdp1Units(Tracer& tracer, const Workload& workload);
+
+  /// A frozen unit learns from a hook on its inputs that its backward pass is over. Under reentrant checkpointing these
+  /// are leaves, and the hook's handle, which FSDP keeps to the end, keeps each with its gradient
+  /// (_register_post_backward_reshard_only_hook).
+  bool HoldsInputs() const override { return holds_inputs_; }
+  void BeforeForward(std::int32_t unit) override;
+  void AfterForward(std::int32_t unit) override;
+  void EndForward() override {}
+  void BeforeBackward(std::int32_t unit) override;
+  void AfterBackward(std::int32_t unit) override;
+  void EndBackward() override;
+
+ private:
+  double ShardElements(const WeightShape& shape) const override;
+  void Gather(Unit& unit);
+  void Reduce(Unit& unit);
+
+  const bool holds_inputs_;
+};
+
+}  // namespace tunefit
