@@ -138,6 +138,7 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
     full.method = {};
     full.quantization = {};
     full.precision.master_weights = false;  // their gradient buffers are static
+    full.habits.fsdp_upcasts_trainable = false;
     Workload lora = full;
     lora.method.kind = MethodKind::kLora;
     lora.method.rank = 1;
