@@ -225,7 +225,7 @@ export interface Term {
 /** A step from `allocated` to `device`: what the driver shows beyond torch's live tensors. */
 export interface Overhead {
   /** `library_workspace`, `live_spread` (how far measured runs lie from the estimate: expected 0, low below 0),
-   *  `allocator_slack`, `cuda_context`, `paged_optimizer_states`. */
+   *  `allocator_slack`, `cuda_context`, `collective_buffers`, `paged_optimizer_states`. */
   id: string;
   bytes: Range;
   formula_id: string;

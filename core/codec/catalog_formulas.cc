@@ -8,8 +8,8 @@ namespace tunefit {
 namespace {
 
 /// The overheads that `EstimateMemory` may list (core/memory/overheads.h).
-constexpr std::string_view kOverheads[] = {"library_workspace", "live_spread", "allocator_slack", "cuda_context",
-                                           "paged_optimizer_states"};
+constexpr std::string_view kOverheads[] = {"library_workspace", "live_spread",        "allocator_slack",
+                                           "cuda_context",      "collective_buffers", "paged_optimizer_states"};
 
 /// Whatever a report may list has a formula.
 void CheckComplete(const ObjectReader& bundle, const Catalog& catalog) {

@@ -47,14 +47,20 @@ void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> 
 }  // namespace
 
 void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
-  static constexpr Known kConstants = {"allocated_low_fraction", "allocated_high_fraction", "reserved_low_fraction",
-                                       "reserved_high_fraction", "varied_of_moving",        "contexts"};
+  static constexpr Known kConstants = {"allocated_low_fraction",
+                                       "allocated_high_fraction",
+                                       "reserved_low_fraction",
+                                       "reserved_high_fraction",
+                                       "varied_of_moving",
+                                       "contexts",
+                                       "collectives"};
   static constexpr Known kKnown = {"allocated_low_fraction",
                                    "allocated_high_fraction",
                                    "reserved_low_fraction",
                                    "reserved_high_fraction",
                                    "varied_of_moving",
                                    "contexts",
+                                   "collectives",
                                    "runs"};
   static constexpr Known kContextKnown = {"architecture", "bytes"};
   const ObjectReader object(bundle, "overheads");
@@ -66,6 +72,7 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
   overheads.reserved_low_fraction = ReadNumber(object, "reserved_low_fraction", 1);
   overheads.reserved_high_fraction = ReadNumber(object, "reserved_high_fraction", 10);
   overheads.varied_of_moving = ReadRange(object, "varied_of_moving", 10);
+  overheads.collectives = ReadRange(object, "collectives", kMostBytes);
   object.Require("contexts");
   bool has_any = false;
   ForEachRow(object, "contexts", [&](const ObjectReader& row) {

@@ -17,8 +17,9 @@ std::int64_t RoundUp(std::int64_t bytes, std::int64_t granule) { return (bytes +
 
 }  // namespace
 
-std::vector<CachingAllocator::FreePiece>::iterator CachingAllocator::Find(std::int64_t bytes, std::int64_t address) {
-  return std::lower_bound(free_.begin(), free_.end(), FreePiece{bytes, address, kNone},
+std::vector<CachingAllocator::FreePiece>::iterator CachingAllocator::Find(std::vector<FreePiece>& free,
+                                                                          std::int64_t bytes, std::int64_t address) {
+  return std::lower_bound(free.begin(), free.end(), FreePiece{bytes, address, kNone},
                           [](const FreePiece& a, const FreePiece& b) {
                             return a.bytes != b.bytes ? a.bytes < b.bytes : a.address < b.address;
                           });
@@ -35,9 +36,9 @@ CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {
   return block;
 }
 
-CachingAllocator::Block CachingAllocator::NewSegment(std::int64_t bytes) {
+CachingAllocator::Block CachingAllocator::NewSegment(std::int64_t bytes, std::uint8_t stream) {
   const std::int64_t segment = bytes < kOwnSegmentFrom ? kSharedSegment : RoundUp(bytes, kSegmentGranule);
-  const Block block = NewPiece({end_address_, segment, kNone, kNone, false});
+  const Block block = NewPiece({end_address_, segment, kNone, kNone, false, stream});
   end_address_ += segment + 1;  // segments do not touch
   reserved_ += segment;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
@@ -46,60 +47,64 @@ CachingAllocator::Block CachingAllocator::NewSegment(std::int64_t bytes) {
 
 /// release_cached_blocks: what cudaMalloc's failure leads to.
 void CachingAllocator::ReleaseFreeSegments() {
-  const auto kept = std::remove_if(free_.begin(), free_.end(), [this](const FreePiece& free) {
-    const Piece& piece = At(free.piece);
-    if (piece.before != kNone || piece.after != kNone) return false;
-    reserved_ -= piece.bytes;
-    unused_.push_back(free.piece);
-    return true;
-  });
-  free_.erase(kept, free_.end());
+  for (std::vector<FreePiece>& free : free_) {
+    const auto kept = std::remove_if(free.begin(), free.end(), [this](const FreePiece& candidate) {
+      const Piece& piece = At(candidate.piece);
+      if (piece.before != kNone || piece.after != kNone) return false;
+      reserved_ -= piece.bytes;
+      unused_.push_back(candidate.piece);
+      return true;
+    });
+    free.erase(kept, free.end());
+  }
 }
 
 /// The segment's free end, made large enough.
-CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes) {
-  const bool free_end = last_ != kNone && At(last_).free;
-  const std::int64_t there = free_end ? At(last_).bytes : 0;
+CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes, std::uint8_t stream) {
+  Block& last = last_[stream];
+  const bool free_end = last != kNone && At(last).free;
+  const std::int64_t there = free_end ? At(last).bytes : 0;
   const std::int64_t more = RoundUp(bytes - there, kSharedSegment);
   if (free_end) {
-    RemoveFree(last_);
-    At(last_).bytes += more;
+    RemoveFree(last);
+    At(last).bytes += more;
   } else {
-    const Block block = NewPiece({end_address_, more, last_, kNone, false});
-    if (last_ != kNone) At(last_).after = block;
-    last_ = block;
+    const Block block = NewPiece({end_address_, more, last, kNone, false, stream});
+    if (last != kNone) At(last).after = block;
+    last = block;
   }
   end_address_ += more;
   reserved_ += more;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
-  return last_;
+  return last;
 }
 
-CachingAllocator::Block CachingAllocator::Take(std::int64_t bytes) {
-  const auto found = Find(bytes, -1);
-  if (found == free_.end()) {
-    if (expandable_) return Grow(bytes);
+CachingAllocator::Block CachingAllocator::Take(std::int64_t bytes, std::uint8_t stream) {
+  std::vector<FreePiece>& free = free_[stream];
+  const auto found = Find(free, bytes, -1);
+  if (found == free.end()) {
+    if (expandable_) return Grow(bytes, stream);
     if (full_card_) ReleaseFreeSegments();
-    return NewSegment(bytes);
+    return NewSegment(bytes, stream);
   }
   const Block block = found->piece;
-  free_.erase(found);
+  free.erase(found);
   At(block).free = false;
   return block;
 }
 
 void CachingAllocator::CutTail(Block block, std::int64_t bytes) {
   const Piece whole = At(block);
-  const Block tail = NewPiece({whole.address + bytes, whole.bytes - bytes, block, whole.after, false});
+  const Block tail = NewPiece({whole.address + bytes, whole.bytes - bytes, block, whole.after, false, whole.stream});
   if (whole.after != kNone) At(whole.after).before = tail;
-  if (last_ == block) last_ = tail;
+  if (last_[whole.stream] == block) last_[whole.stream] = tail;
   At(block).after = tail;
   At(block).bytes = bytes;
   AddFree(tail);
 }
 
-CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes) {
-  const Block block = Take(bytes);
+CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes, Stream stream) {
+  const Block block = Take(bytes, static_cast<std::uint8_t>(stream));
   const std::int64_t rest = At(block).bytes - bytes;
   if (expandable_ ? rest >= kGranule : rest > kLeastRest) CutTail(block, bytes);
   return block;
@@ -108,13 +113,15 @@ CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes) {
 void CachingAllocator::AddFree(Block block) {
   Piece& piece = At(block);
   piece.free = true;
-  free_.insert(Find(piece.bytes, piece.address), {piece.bytes, piece.address, block});
+  std::vector<FreePiece>& free = free_[piece.stream];
+  free.insert(Find(free, piece.bytes, piece.address), {piece.bytes, piece.address, block});
 }
 
 void CachingAllocator::RemoveFree(Block block) {
   Piece& piece = At(block);
   piece.free = false;
-  free_.erase(Find(piece.bytes, piece.address));
+  std::vector<FreePiece>& free = free_[piece.stream];
+  free.erase(Find(free, piece.bytes, piece.address));
 }
 
 void CachingAllocator::Join(Block block) {
@@ -123,7 +130,7 @@ void CachingAllocator::Join(Block block) {
   At(block).bytes += gone.bytes;
   At(block).after = gone.after;
   if (gone.after != kNone) At(gone.after).before = block;
-  if (last_ == next) last_ = block;
+  if (last_[gone.stream] == next) last_[gone.stream] = block;
   unused_.push_back(next);
 }
 

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "core/trace/step.h"
+
 namespace tunefit {
 
-/// PyTorch's caching allocator on one stream, for blocks above 1 MiB (c10/cuda/CUDACachingAllocator.cpp with its
+/// PyTorch's caching allocator, for blocks above 1 MiB (c10/cuda/CUDACachingAllocator.cpp with its
 /// defaults): a request takes the smallest free block that holds it, at the lowest address, and splits it where more
 /// than 1 MiB remains; without one it gets a segment of 20 MiB, or from 10 MiB on of its own size rounded up to 2 MiB.
-/// A freed block joins its free neighbours.
+/// A freed block joins its free neighbours. Each stream has segments of its own.
 class CachingAllocator {
  public:
   /// `expandable`: one segment that grows at its end (expandable_segments:True), 20 MiB at a time, and splits at 512.
@@ -19,7 +22,7 @@ class CachingAllocator {
   static constexpr Block kNone = -1;
 
   /// Whole multiples of 512 bytes above 1 MiB.
-  Block Allocate(std::int64_t bytes);
+  Block Allocate(std::int64_t bytes, Stream stream = Stream::kCompute);
   void Free(Block block);
 
   /// What torch.cuda.max_memory_reserved() counts for them.
@@ -31,6 +34,7 @@ class CachingAllocator {
     std::int64_t bytes = 0;
     Block before = kNone, after = kNone;  ///< neighbours in the segment
     bool free = false;
+    std::uint8_t stream = 0;
   };
   /// Sorted by size, then by address.
   struct FreePiece {
@@ -40,12 +44,12 @@ class CachingAllocator {
   };
 
   Piece& At(Block block) { return pieces_[static_cast<std::size_t>(block)]; }
-  std::vector<FreePiece>::iterator Find(std::int64_t bytes, std::int64_t address);
+  static std::vector<FreePiece>::iterator Find(std::vector<FreePiece>& free, std::int64_t bytes, std::int64_t address);
   Block NewPiece(const Piece& piece);
-  Block NewSegment(std::int64_t bytes);
-  Block Grow(std::int64_t bytes);
+  Block NewSegment(std::int64_t bytes, std::uint8_t stream);
+  Block Grow(std::int64_t bytes, std::uint8_t stream);
   void ReleaseFreeSegments();
-  Block Take(std::int64_t bytes);
+  Block Take(std::int64_t bytes, std::uint8_t stream);
   void CutTail(Block block, std::int64_t bytes);
   void AddFree(Block block);
   void RemoveFree(Block block);
@@ -55,9 +59,9 @@ class CachingAllocator {
   bool expandable_;
   bool full_card_;
   std::vector<Piece> pieces_;
-  std::vector<Block> unused_;  ///< of pieces_
-  std::vector<FreePiece> free_;
-  Block last_ = kNone;  ///< of the expandable segment
+  std::vector<Block> unused_;                                     ///< of pieces_
+  std::array<std::vector<FreePiece>, kStreamCount> free_;         ///< of each stream
+  std::array<Block, kStreamCount> last_ = {kNone, kNone, kNone};  ///< of each stream's expandable segment
   std::int64_t end_address_ = 0;
   std::int64_t reserved_ = 0, peak_reserved_ = 0;
 };

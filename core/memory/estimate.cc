@@ -77,7 +77,9 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   const double workspaces = 2 * use.workspace_bytes;
   const Range library{workspaces, workspaces, workspaces};
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
-  const Range context = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
+  const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
+  const Range collectives = workload.parallel.gpus > 1 ? overheads.collectives : Range{};
+  const Range context = driver + collectives;
   const double paged_bytes = SumResidents(step, step.paged_states, axes);
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
   estimate.allocated = Range{live, live, live} + library + spread;
@@ -103,7 +105,8 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   estimate.overheads = {{"library_workspace", library},
                         {"live_spread", spread},
                         {"allocator_slack", kept_range},
-                        {"cuda_context", context}};
+                        {"cuda_context", driver}};
+  if (collectives.high > 0) estimate.overheads.push_back({"collective_buffers", collectives});
   if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
 }
 

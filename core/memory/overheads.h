@@ -16,7 +16,7 @@ struct Range {
 
 /// A step from live tensors to what the driver shows. `id`: "library_workspace", "live_spread" (how far measured runs
 /// lie from the estimate of live bytes; expected 0, low below), "allocator_slack", "cuda_context",
-/// "paged_optimizer_states".
+/// "collective_buffers", "paged_optimizer_states".
 struct Overhead {
   std::string id;
   Range bytes;
@@ -38,6 +38,8 @@ struct Overheads {
     Range bytes;
   };
   std::vector<Context> contexts;
+  /// Beside it where GPUs work together: NCCL's channels and its kernels' memory, outside torch's counters.
+  Range collectives;
 };
 
 /// MEM-30  What torch counts for cuBLAS: a workspace in each thread that multiplies (the forward's and autograd's), by

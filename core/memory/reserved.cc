@@ -104,6 +104,13 @@ class Simulation {
   bool IsSmall(StorageId storage) const { return bytes_[static_cast<std::size_t>(storage)] <= kSmallBlock; }
   const Event& At(std::int32_t event) const { return step_.events[static_cast<std::size_t>(event)]; }
 
+  /// What a layer may leave to the next one: its output and that one's gradient, parameters gathered ahead of time,
+  /// buffers under way. All else of a fixed size (gradients) stays.
+  static bool PassesOn(const Storage& storage) {
+    return storage.elements.axis != Axis::kOnce || storage.term == Term::kGathered ||
+           storage.term == Term::kCommunication;
+  }
+
   /// Where one traced layer stands for many, a storage that a layer makes and the next one frees is made under one name
   /// and freed under another: names of one size whose counts do not come out even share a list of blocks.
   void FindTwins() {
@@ -123,7 +130,7 @@ class Simulation {
     std::vector<std::int32_t> uneven;
     for (const std::int32_t storage : made_by_events_) {
       const auto i = static_cast<std::size_t>(storage);
-      if (left[i] == 0 || IsSmall(storage) || step_.storages[i].elements.axis == Axis::kOnce) continue;
+      if (left[i] == 0 || IsSmall(storage) || !PassesOn(step_.storages[i])) continue;
       const auto first = std::find_if(uneven.begin(), uneven.end(), [this, i](std::int32_t other) {
         return bytes_[static_cast<std::size_t>(other)] == bytes_[i];
       });
@@ -220,7 +227,8 @@ class Simulation {
     }
     const auto place = static_cast<std::size_t>(twin_[i]);
     for (; count > 0; --count) {
-      const CachingAllocator::Block block = allocator_.Allocate(static_cast<std::int64_t>(bytes_[i] * layers));
+      const CachingAllocator::Block block =
+          allocator_.Allocate(static_cast<std::int64_t>(bytes_[i] * layers), step_.storages[i].stream);
       if (older_.size() <= static_cast<std::size_t>(block)) older_.resize(static_cast<std::size_t>(block) + 1);
       older_[static_cast<std::size_t>(block)] = newest_[place];
       newest_[place] = block;

@@ -24,7 +24,8 @@ void Fsdp1Units::Gather(Unit& unit) {
     if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.shard_elements;
   }
   StorageId cast = kNoStorage;  // FlatParameter._mp_shard
-  if (cast_elements > 0) cast = Allocate(cast_elements, compute_, Term::kCommunication, "shards to gather");
+  if (cast_elements > 0)
+    cast = Allocate(cast_elements, compute_, Term::kCommunication, Stream::kGather, "shards to gather");
   AllocateWhole(unit);
   Release(cast);
 }
@@ -55,17 +56,18 @@ void Fsdp1Units::AfterBackward(std::int32_t unit) {
 void Fsdp1Units::Reduce(Unit& unit) {
   const Gradients gradients = CountGradients(unit);
   if (gradients.elements == 0) return;
-  StorageId joined = Allocate(gradients.elements, gradients.dtype, Term::kGradients, "flat gradient");
+  StorageId joined = Allocate(gradients.elements, gradients.dtype, Term::kGradients, Stream::kCompute, "flat gradient");
   DropGradients(unit);
   FreeWhole(unit);
   StorageId sent = kNoStorage;
   if (reduce_ != gradients.dtype) {
-    sent = Allocate(gradients.elements, reduce_, Term::kCommunication, "gradient to reduce");
+    sent = Allocate(gradients.elements, reduce_, Term::kCommunication, Stream::kReduce, "gradient to reduce");
   }
-  StorageId reduced = Allocate(gradients.shard_elements, reduce_, Term::kCommunication, "reduced gradients");
+  StorageId reduced =
+      Allocate(gradients.shard_elements, reduce_, Term::kCommunication, Stream::kReduce, "reduced gradients");
   if (reduce_ != gradients.shard_dtype) {
-    StorageId narrow = std::exchange(
-        reduced, Allocate(gradients.shard_elements, gradients.shard_dtype, Term::kGradients, "gradient shards"));
+    StorageId narrow = std::exchange(reduced, Allocate(gradients.shard_elements, gradients.shard_dtype,
+                                                       Term::kGradients, Stream::kReduce, "gradient shards"));
     Release(narrow);
   }
   KeepReduced(reduced);

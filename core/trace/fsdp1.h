@@ -24,6 +24,7 @@ class Fsdp1Units : public ShardedUnits {
   void EndBackward() override;
 
  private:
+  Stream StreamOfWhole() const override { return Stream::kGather; }
   double ShardElements(const WeightShape& shape) const override;
   void Gather(Unit& unit);
   void Reduce(Unit& unit);

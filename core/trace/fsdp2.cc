@@ -22,10 +22,11 @@ void Fsdp2Units::Gather(Unit& unit) {
     bytes += parameter.whole_elements * BytesPerElement(parameter.whole_dtype);
   }
   StorageId cast = kNoStorage;
-  if (cast_elements > 0) cast = Allocate(cast_elements, compute_, Term::kCommunication, "shards to gather");
+  if (cast_elements > 0)
+    cast = Allocate(cast_elements, compute_, Term::kCommunication, Stream::kGather, "shards to gather");
   const bool uniform = bytes == elements * BytesPerElement(compute_);
-  unit.gathered = uniform ? Allocate(elements, compute_, Term::kCommunication, "all-gather")
-                          : Allocate(bytes, Dtype::kUint8, Term::kCommunication, "all-gather");
+  unit.gathered = uniform ? Allocate(elements, compute_, Term::kCommunication, Stream::kGather, "all-gather")
+                          : Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "all-gather");
   Release(cast);
 }
 
@@ -61,12 +62,13 @@ void Fsdp2Units::AfterBackward(std::int32_t unit) {
 void Fsdp2Units::Reduce(const Unit& unit) {
   const Gradients gradients = CountGradients(unit);
   if (gradients.elements == 0) return;
-  reducing_ = Allocate(gradients.elements, reduce_, Term::kCommunication, "reduce-scatter");
+  reducing_ = Allocate(gradients.elements, reduce_, Term::kCommunication, Stream::kCompute, "reduce-scatter");
   DropGradients(unit);
-  StorageId reduced = Allocate(gradients.shard_elements, reduce_, Term::kCommunication, "reduced gradients");
+  StorageId reduced =
+      Allocate(gradients.shard_elements, reduce_, Term::kCommunication, Stream::kReduce, "reduced gradients");
   if (reduce_ != gradients.shard_dtype) {
-    StorageId wide = std::exchange(
-        reduced, Allocate(gradients.shard_elements, gradients.shard_dtype, Term::kGradients, "gradient shards"));
+    StorageId wide = std::exchange(reduced, Allocate(gradients.shard_elements, gradients.shard_dtype, Term::kGradients,
+                                                     Stream::kReduce, "gradient shards"));
     Release(wide);
   }
   KeepReduced(reduced);

@@ -19,6 +19,7 @@ class Fsdp2Units : public ShardedUnits {
   void EndBackward() override;
 
  private:
+  Stream StreamOfWhole() const override { return Stream::kCompute; }
   double ShardElements(const WeightShape& shape) const override;
   void Gather(Unit& unit);
   void Reduce(const Unit& unit);

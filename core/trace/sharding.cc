@@ -36,6 +36,7 @@ ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId
   whole.elements.coefficient = parameter.whole_elements;
   whole.dtype = parameter.whole_dtype;
   whole.term = Term::kGathered;
+  whole.stream = StreamOfWhole();
   parameter.whole = static_cast<StorageId>(tracer_.step_.storages.size());
   tracer_.step_.storages.push_back(whole);
   tracer_.references_.push_back(Tracer::kUncounted);
@@ -48,9 +49,11 @@ std::int32_t ShardedUnits::Previous(std::int32_t unit) const {
   return unit > 1 ? unit - 1 : -1;
 }
 
-StorageId ShardedUnits::Allocate(double elements, Dtype dtype, Term term, const char* role) {
+StorageId ShardedUnits::Allocate(double elements, Dtype dtype, Term term, Stream stream, const char* role) {
   tracer_.scope.term = term;
-  return tracer_.Allocate({elements, Axis::kOnce}, dtype, role);
+  const StorageId storage = tracer_.Allocate({elements, Axis::kOnce}, dtype, role);
+  tracer_.step_.storages.back().stream = stream;
+  return storage;
 }
 
 void ShardedUnits::Release(StorageId& storage) {

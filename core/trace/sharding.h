@@ -67,12 +67,14 @@ class ShardedUnits {
   };
 
   Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
+  /// The stream that whole parameters are allocated on.
+  virtual Stream StreamOfWhole() const = 0;
   /// Elements of one rank's share of a parameter, padding included.
   virtual double ShardElements(const WeightShape& shape) const = 0;
   std::int32_t units() const { return static_cast<std::int32_t>(units_.size()); }
   /// The unit that ran before this one in the forward pass; -1 for the first. The root is the last to end.
   std::int32_t Previous(std::int32_t unit) const;
-  StorageId Allocate(double elements, Dtype dtype, Term term, const char* role);
+  StorageId Allocate(double elements, Dtype dtype, Term term, Stream stream, const char* role);
   void Release(StorageId& storage);  ///< and forgets it
   void AllocateWhole(Unit& unit);
   void FreeWhole(Unit& unit);

@@ -12,6 +12,14 @@ namespace tunefit {
 using StorageId = std::int32_t;
 constexpr StorageId kNoStorage = -1;
 
+/// The CUDA stream a storage is allocated on: torch's allocator never gives a block of one to another.
+enum class Stream : std::uint8_t {
+  kCompute,
+  kGather,  ///< FSDP's all-gathers
+  kReduce,  ///< FSDP's reductions
+};
+constexpr int kStreamCount = 3;
+
 /// A block of device memory, counted once however many tensors look at it.
 struct Storage {
   Size elements;
@@ -20,6 +28,7 @@ struct Storage {
   const char* module = "";  ///< the part of the model at work: "self_attn.q_proj"
   const char* role = "";    ///< what it is there: "weight", "mm", "probabilities"
   bool in_layer = false;    ///< its module's path starts with the layer's
+  Stream stream = Stream::kCompute;
 };
 
 /// A storage comes to life (+1) or ends (-1; more at once where one traced storage stands for those of many layers).
@@ -59,8 +68,8 @@ struct Step {
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward
   std::vector<Event> events;
-  std::vector<Section> sections;        ///< in time order: forward, loss, backward
-  ChunkRule chunk;                      ///< of the loss, for Axes
+  std::vector<Section> sections;  ///< in time order: forward, loss, backward
+  ChunkRule chunk;                ///< of the loss, for Axes
   /// Gradients of the step before that are still there when this one begins; an event may end them.
   std::vector<Resident> carried_gradients;
   std::int64_t trained_parameters = 0;  ///< exact, of the whole model, however many ranks share them

@@ -24,6 +24,10 @@ LEAST_FRACTION = 0.005
 CONTEXTS = [("", (0.4, 0.6, 0.9)), ("Ampere", (0.4, 0.5, 0.9)), ("Hopper", (0.45, 0.6, 0.9))]
 CONTEXT_RUNS = ["nvidia-smi beside torch counters, several cards (0.47 to 0.9 GiB)"]
 
+# NCCL beside it where several cards work together: about 1.4 GiB more.
+COLLECTIVES = (0.6, 1.4, 2.0)
+COLLECTIVES_RUNS = ["nvidia-smi beside torch counters, several cards (about 1.4 GiB more with NCCL)"]
+
 
 def quantile(values, share):
     ordered = sorted(values)
@@ -64,7 +68,8 @@ def interval(runs, values):
 def context_of(run):
     if run["statistic"] not in ("device", "unstated"):
         return 0
-    return dict(CONTEXTS).get(run["architecture"], CONTEXTS[0][1])[1] * GIB
+    context = dict(CONTEXTS).get(run["architecture"], CONTEXTS[0][1])[1]
+    return (context + (COLLECTIVES[1] if run["gpus"] > 1 else 0)) * GIB
 
 
 def allocated_ratio(run):
@@ -134,6 +139,8 @@ def main():
                            "bytes": {key: round(value * GIB) for key, value in zip(("low", "expected", "high"), bounds)}}
                           for architecture, bounds in CONTEXTS]
     names["contexts"] = CONTEXT_RUNS
+    result["collectives"] = {key: round(value * GIB) for key, value in zip(("low", "expected", "high"), COLLECTIVES)}
+    names["collectives"] = COLLECTIVES_RUNS
     result["runs"] = names
     write(result)
 

@@ -68,6 +68,8 @@ export const memory = {
   "overhead.library_workspace.what": "Work space that the math libraries take for themselves.",
   "overhead.live_spread": "Spread of measured runs",
   "overhead.live_spread.what": "How far real runs lie below and above this estimate of live tensors.",
+  "overhead.collective_buffers": "Communication between GPUs (NCCL)",
+  "overhead.collective_buffers.what": "Memory of the communication library beside the driver’s context, outside PyTorch’s count.",
   "overhead.paged_optimizer_states": "Optimizer states in paged memory",
   "overhead.paged_optimizer_states.what": "Managed memory that moves to the card where there is room, outside PyTorch’s own count.",
   "overhead.allocator_slack": "Allocator slack",

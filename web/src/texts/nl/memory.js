@@ -68,6 +68,8 @@ export const memory = {
   "overhead.library_workspace.what": "Werkruimte die de rekenbibliotheken voor zichzelf nemen.",
   "overhead.live_spread": "Spreiding van gemeten runs",
   "overhead.live_spread.what": "Hoe ver echte runs onder en boven deze schatting van levende tensors liggen.",
+  "overhead.collective_buffers": "Communicatie tussen GPU’s (NCCL)",
+  "overhead.collective_buffers.what": "Geheugen van de communicatiebibliotheek naast de context van het stuurprogramma, buiten de telling van PyTorch.",
   "overhead.paged_optimizer_states": "Optimizertoestand in wisselgeheugen",
   "overhead.paged_optimizer_states.what": "Beheerd geheugen dat naar de kaart verhuist als er plaats is, buiten de telling van PyTorch.",
   "overhead.allocator_slack": "Speling van de allocator",
