@@ -124,6 +124,7 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
       Storage& storage = gradients.emplace_back(step.storages[static_cast<std::size_t>(weight.storage)]);
       storage.term = Term::kGradients;
       storage.role = "gradient";
+      storage.elements.coefficient *= step.gradient_share;
       list.Add(storage, weight.count);
     }
   }

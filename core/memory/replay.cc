@@ -45,7 +45,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
   replay.gradient_buffers = SumResidents(step, step.gradient_buffers, axes);
   replay.optimizer_transient = SumResidents(step, step.optimizer_transient, axes);
   replay.carried_gradients = SumResidents(step, step.carried_gradients, axes);
-  if (step.gradients_alive) replay.live_gradients = SumResidents(step, step.trained, axes);
+  if (step.gradients_alive) replay.live_gradients = step.gradient_share * SumResidents(step, step.trained, axes);
 
   std::vector<double> bytes(step.storages.size());
   std::transform(step.storages.begin(), step.storages.end(), bytes.begin(),

@@ -24,6 +24,11 @@ constexpr bool ShardsParameters(Strategy strategy) {
   return strategy == Strategy::kZero3 || strategy == Strategy::kFsdp || strategy == Strategy::kFsdp2;
 }
 
+/// Optimizer states (and what else the stage divides) are shares, parameters are whole on every rank.
+constexpr bool ShardsStatesOnly(Strategy strategy) {
+  return strategy == Strategy::kZero1 || strategy == Strategy::kZero2;
+}
+
 /// The layout of a job on its GPUs. What is divided among ranks by tensors or layers is divided before the trace; the
 /// strategy acts while it is made.
 struct Parallel {

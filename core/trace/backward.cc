@@ -35,6 +35,10 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
 
 /// The gradient of a weight is complete, and does not stay.
 void Tracer::ConsumeGradient(Node& leaf) {
+  if (fate_ == GradientFate::kIsDivided) {
+    const StorageId share = Allocate(leaf.out_elements * step_.gradient_share, leaf.out_dtype, "gradient share");
+    step_.storages[static_cast<std::size_t>(share)].term = Term::kGradients;
+  }
   if (fate_ == GradientFate::kIsApplied && leaf.extra.coefficient > 0) {
     const Scope outer = scope;
     scope = leaf.scope;

@@ -135,7 +135,11 @@ void States::AddLowRank(const Trained& weight, const OptimizerRule& rule) {
 void States::AddMaster(const Trained& weight) {
   PutState(weight, weight.elements(), weight.dtype, "master weight");
   if (workload_.habits.master_gradients == MasterGradients::kFp32Buffer) {
-    Put(step_.gradient_buffers, weight, weight.elements(), Dtype::kFp32, Term::kGradients, "fp32 gradient");
+    // Megatron's buffer is whole on every rank: the distributed optimizer divides the states alone.
+    const double whole =
+        weight.elements() *
+        (ShardsStatesOnly(workload_.parallel.strategy) ? static_cast<double>(workload_.parallel.Shards()) : 1);
+    Put(step_.gradient_buffers, weight, whole, Dtype::kFp32, Term::kGradients, "fp32 gradient");
   } else {
     Put(step_.optimizer_transient, weight, weight.elements(), Dtype::kFp32, Term::kOptimizerTransient, "fp32 gradient");
   }
@@ -185,8 +189,11 @@ double UpdateBytes(const Trained& weight, const OptimizerRule& rule) {
 }
 
 Trained SeenByOptimizer(const Step& step, const Workload& workload, const Resident& resident) {
-  const Storage& storage = step.storages[static_cast<std::size_t>(resident.storage)];
+  Storage storage = step.storages[static_cast<std::size_t>(resident.storage)];
   const bool has_master = workload.precision.master_weights && BytesPerElement(storage.dtype) < 4;
+  if (ShardsStatesOnly(workload.parallel.strategy)) {
+    storage.elements.coefficient /= static_cast<double>(workload.parallel.Shards());
+  }
   return {resident, storage, has_master ? Dtype::kFp32 : storage.dtype};
 }
 
@@ -245,12 +252,25 @@ void AddOptimizer(Step& step, const Workload& workload) {
   step.storages.push_back(storage);
 }
 
+void AddDataParallelBuckets(Step& step, const Workload& workload) {
+  if (workload.parallel.strategy != Strategy::kDdp || workload.parallel.Shards() < 2) return;
+  for (const Resident& weight : step.trained) {
+    Storage bucket = step.storages[static_cast<std::size_t>(weight.storage)];
+    bucket.term = Term::kCommunication;
+    bucket.role = "DDP bucket";
+    step.gradient_buffers.push_back({static_cast<StorageId>(step.storages.size()), weight.count});
+    step.storages.push_back(bucket);
+  }
+}
+
 GradientFate GradientsAfterBackward(const Workload& workload) {
   const bool own_way = workload.optimizer == Optimizer::kLomo || workload.optimizer == Optimizer::kAdalomo;
   if (workload.optimizer_in_backward || own_way) return GradientFate::kIsApplied;
   const bool buffered = workload.precision.master_weights && BytesPerElement(TrainedDtype(workload)) < 4 &&
                         workload.habits.master_gradients == MasterGradients::kFp32Buffer;
-  return buffered ? GradientFate::kIsAdded : GradientFate::kStays;
+  if (buffered) return GradientFate::kIsAdded;
+  const bool divided = workload.parallel.strategy == Strategy::kZero2 && workload.parallel.Shards() > 1;
+  return divided ? GradientFate::kIsDivided : GradientFate::kStays;
 }
 
 }  // namespace tunefit

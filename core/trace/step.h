@@ -76,6 +76,7 @@ struct Step {
   std::int64_t adapter_parameters = 0;  ///< those among them that adapters add
   /// Gradients of earlier micro-batches are alive during the traced one (accumulation above one).
   bool gradients_alive = false;
+  double gradient_share = 1;  ///< of each gradient, that a rank keeps once it is reduced
 };
 
 }  // namespace tunefit

@@ -55,6 +55,7 @@ enum class GradientFate : std::uint8_t {
   kStays,      ///< until zero_grad
   kIsAdded,    ///< to a buffer that lives throughout (Megatron's main_grad), and is freed
   kIsApplied,  ///< the parameter is updated at once, and it is freed
+  kIsDivided,  ///< reduced to the rank's own share of it (ZeRO stage 2), and is freed
 };
 
 /// How a library dequantizes a frozen matrix for a product.
@@ -124,6 +125,8 @@ class Tracer {
   /// From here on declared weights have such gradients. `update_bytes` says what applying one takes for a moment.
   using UpdateBytes = std::function<double(const Step&, const Resident&)>;
   void DecideGradients(GradientFate fate, UpdateBytes update_bytes);
+  /// The share of every gradient that a rank keeps under kIsDivided.
+  void KeepShareOfGradients(double share) { step_.gradient_share = share; }
 
   // --- tensors that exist before the step -------------------------------------------------------------------------
   /// A weight that lives throughout, `count` of them alike in the model; under sharding one rank's share of it.

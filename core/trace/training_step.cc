@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/trace/checkpointing.h"
 #include "core/trace/loss.h"
@@ -16,6 +17,24 @@ namespace {
 
 constexpr Size kOnePerToken{1, Axis::kTokens};
 
+/// DeepSpeed's stages 1 and 2 reduce gradients by way of a buffer of reduce_bucket_size elements, two where reduction
+/// overlaps with backward (stage_1_and_2.py, backward()), also on a single rank. The size is that of transformers'
+/// documented configuration of stage 2.
+constexpr double kReduceBucketElements = 2e8;
+
+std::vector<Value> ReductionBuckets(Tracer& tracer, const Workload& workload) {
+  const bool reduces =
+      ShardsStatesOnly(workload.parallel.strategy) && workload.habits.master_gradients == MasterGradients::kCastInStep;
+  if (!reduces) return {};
+  tracer.scope = {"engine", Term::kCommunication, false};
+  std::vector<Value> buckets;
+  for (int i = 0; i < 2; ++i) {
+    buckets.push_back(
+        tracer.Empty({kReduceBucketElements, Axis::kOnce}, workload.precision.weights, "reduction bucket"));
+  }
+  return buckets;
+}
+
 }  // namespace
 
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
@@ -25,6 +44,9 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
                 workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);
   tracer.DecideGradients(
       fate, [&workload](const Step& step, const Resident& weight) { return UpdateBytes(step, workload, weight); });
+  if (fate == GradientFate::kIsDivided) {
+    tracer.KeepShareOfGradients(1 / static_cast<double>(workload.parallel.Shards()));
+  }
   const std::unique_ptr<ShardedUnits> units = MakeShardedUnits(tracer, workload);
   tracer.ShardWith(units.get());
   const TracedModel model = MakeModel(tracer, workload, unrolling);
@@ -43,11 +65,13 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     units->EndForward();
   }
   hidden.Drop();  // the Trainer drops the model's outputs before backward
+  const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
   tracer.Backward(std::move(loss));
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done
   Step step = tracer.Finish();
   step.chunk = LossChunks(workload);
   AddOptimizer(step, workload);
+  AddDataParallelBuckets(step, workload);
   return step;
 }
 

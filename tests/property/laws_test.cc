@@ -132,6 +132,25 @@ TEST_F(Laws, FewerCheckpointedLayersNeverKeepLess) {
   });
 }
 
+TEST_F(Laws, EachStageOfZeroHoldsNoMoreStates) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload staged = workload;
+    staged.parallel.gpus = 4;
+    staged.habits.fsdp_upcasts_trainable = false;
+    staged.habits.fsdp1_keeps_gradients = false;
+    staged.optimizer = Optimizer::kAdamwForeach;
+    double earlier = 0;
+    for (const Strategy stage : {Strategy::kDdp, Strategy::kZero1, Strategy::kZero2, Strategy::kFsdp}) {
+      staged.parallel.strategy = stage;
+      const double states = Estimate(staged).phases.between_steps;
+      if (stage != Strategy::kDdp) {
+        EXPECT_LE(states, earlier) << static_cast<int>(stage);
+      }
+      earlier = states;
+    }
+  });
+}
+
 TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
   ForEachWorkload([](const Workload& workload) {
     Workload full = workload;

@@ -1,0 +1,78 @@
+// What strategies divide among ranks, worked out by hand on a small model: 2 layers of width 64, 4 heads of 16, an MLP
+// of 128, 100 words, an untied head.
+//
+// Parameters of a layer: q, k, v, o 4 x 64 x 64 = 16,384; gate, up, down 3 x 64 x 128 = 24,576; norms 2 x 64 = 128;
+// together 41,088. The root: table 6,400, head 6,400, norm 64; together 12,864. In all 95,040.
+
+#include <gtest/gtest.h>
+
+#include "core/memory/estimate.h"
+#include "tests/support/architectures.h"
+
+namespace tunefit {
+namespace {
+
+Workload Small(Strategy strategy, std::int64_t gpus) {
+  Workload workload = test::MakeWorkload(
+      {.hidden = 64, .intermediate = 128, .layers = 2, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
+  workload.precision = {Dtype::kFp32, Dtype::kBf16, false};
+  workload.optimizer = Optimizer::kAdamwForeach;
+  workload.parallel.strategy = strategy;
+  workload.parallel.gpus = gpus;
+  return workload;
+}
+
+Phases PhasesOf(const Workload& workload) {
+  return EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary).phases;
+}
+
+// Every tensor of this model is a multiple of 512 bytes also when it is cut in two, but for the norms: 64 numbers are
+// 256 bytes in fp32, 512 as the allocator counts them, whole or halved.
+constexpr double kMatrices = 2 * (16384 + 24576) + 2 * 6400;  // 94,720
+constexpr double kNorms = 5;
+constexpr double kNormBytes = 512;
+
+TEST(Sharding, DdpAddsABucketForEveryGradient) {
+  const Phases one = PhasesOf(Small(Strategy::kNone, 1));
+  const Phases two = PhasesOf(Small(Strategy::kDdp, 2));
+  const double gradients = 4 * kMatrices + kNorms * kNormBytes;
+  EXPECT_EQ(one.static_bytes, gradients);  // weights are as large
+  EXPECT_EQ(two.static_bytes, one.static_bytes + gradients);
+  EXPECT_EQ(two.peak_step, one.peak_step + gradients);
+}
+
+TEST(Sharding, ZeroOneDividesTheStates) {
+  const Phases one = PhasesOf(Small(Strategy::kNone, 1));
+  const Phases two = PhasesOf(Small(Strategy::kZero1, 2));
+  EXPECT_EQ(two.static_bytes, one.static_bytes);
+  // exp_avg and exp_avg_sq, halved; a norm's stays at the allocator's 512 bytes
+  EXPECT_EQ(two.between_steps - two.static_bytes, 2 * (4 * kMatrices / 2 + kNorms * kNormBytes));
+}
+
+TEST(Sharding, ZeroTwoDividesGradientsToo) {
+  const Phases one = PhasesOf(Small(Strategy::kZero1, 2));
+  const Phases two = PhasesOf(Small(Strategy::kZero2, 2));
+  EXPECT_EQ(two.between_steps, one.between_steps);
+  EXPECT_EQ(one.after_backward - two.after_backward, 4 * kMatrices / 2);
+}
+
+TEST(Sharding, Fsdp2DividesEverythingBetweenSteps) {
+  const Phases one = PhasesOf(Small(Strategy::kNone, 1));
+  const Phases two = PhasesOf(Small(Strategy::kFsdp2, 2));
+  EXPECT_EQ(two.static_bytes, 4 * kMatrices / 2 + kNorms * kNormBytes);
+  EXPECT_EQ(two.between_steps, 3 * two.static_bytes);
+  EXPECT_GT(one.between_steps, two.between_steps);
+}
+
+TEST(Sharding, FsdpHoldsTheLastGradientsUntilTheNextStep) {
+  Workload workload = Small(Strategy::kFsdp, 2);
+  const Phases without = PhasesOf(workload);
+  workload.habits.fsdp1_keeps_gradients = true;
+  const Phases with = PhasesOf(workload);
+  EXPECT_EQ(with.between_steps - without.between_steps, without.static_bytes);  // gradients are as large as weights
+  EXPECT_EQ(with.after_forward, without.after_forward);
+  EXPECT_EQ(with.peak_backward, without.peak_backward);
+}
+
+}  // namespace
+}  // namespace tunefit
