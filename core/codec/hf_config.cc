@@ -14,6 +14,9 @@
 namespace tunefit {
 namespace {
 
+/// BertConfig: a sentence and the one after it.
+constexpr std::int64_t kSegments = 2;
+
 Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   const Family& family = reading.family;
   Architecture model;
@@ -22,7 +25,8 @@ Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   model.vocab_size = sizes.vocab;
   model.context_tokens = sizes.context;
   model.position_offset = family.learned_positions ? family.position_offset : 0;
-  model.position_rows = family.learned_positions ? sizes.context + family.position_offset : 0;
+  const bool counts_offset = family.encoder != EncoderKind::kNone;  // max_position_embeddings is the table's rows
+  model.position_rows = family.learned_positions ? sizes.context + (counts_offset ? 0 : family.position_offset) : 0;
   const std::int64_t embedded = reading.config.Count("word_embed_proj_dim", 1, kSizeLimit).value_or(sizes.hidden);
   if (family.model_type == "opt" && embedded != sizes.hidden) model.embedding_width = embedded;
   const std::optional<bool> tied = reading.config.Flag("tie_word_embeddings");
@@ -31,6 +35,12 @@ Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   model.scales_embedding = family.scales_embedding;
   model.scales_logits = family.scales_residual_and_logits || family.scales_logits;
   model.embedding_norm = family.embedding_norm;
+  model.encoder = family.encoder;
+  model.head_norm = family.norm;
+  if (family.encoder != EncoderKind::kNone) model.head_bias = true;  // of the masked language model's output
+  if (family.has_token_types) {
+    model.token_types = reading.config.Count("type_vocab_size", 0, kSizeLimit).value_or(kSegments);
+  }
   model.has_final_norm = family.has_final_norm;
   model.head_bias = family.head_bias;
   model.eager_only = family.eager_only;

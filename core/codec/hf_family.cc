@@ -4,7 +4,7 @@ namespace tunefit {
 namespace {
 
 using FamilyList = std::span<const Family> (*)();
-constexpr FamilyList kLists[] = {LlamaLikeFamilies, GptLikeFamilies, ExpertFamilies};
+constexpr FamilyList kLists[] = {LlamaLikeFamilies, GptLikeFamilies, ExpertFamilies, EncoderFamilies};
 
 }  // namespace
 

@@ -29,10 +29,11 @@ enum class BiasRule : std::uint8_t {
 /// Which layers have a sliding window.
 enum class WindowRule : std::uint8_t {
   kNone,
-  kAllLayers,    ///< `sliding_window`, 4096 when missing, none when null (mistral)
-  kUpperLayers,  ///< only with `use_sliding_window`: layers from `max_window_layers` on (qwen2, qwen3)
-  kAlternating,  ///< every other layer, the first included (gemma2)
-  kPattern,      ///< all but every n-th layer, n being `sliding_window_pattern` (gemma3, cohere2, olmo3, exaone4)
+  kAllLayers,     ///< `sliding_window`, 4096 when missing, none when null (mistral)
+  kUpperLayers,   ///< only with `use_sliding_window`: layers from `max_window_layers` on (qwen2, qwen3)
+  kAlternating,   ///< every other layer, the first included (gemma2)
+  kPattern,       ///< all but every n-th layer, n being `sliding_window_pattern` (gemma3, cohere2, olmo3, exaone4)
+  kPatternFirst,  ///< the same, counted from the first layer, which attends to all (modernbert)
 };
 
 /// Which layers do not turn queries and keys although the class does.
@@ -117,6 +118,9 @@ struct Family {
   bool fused_gate = false;
   bool embedding_norm = false;
   bool has_final_norm = true;
+  EncoderKind encoder = EncoderKind::kNone;
+  bool has_token_types = false;  ///< `type_vocab_size` rows
+  bool lacks_first_norm = false;  ///< see Block
   bool head_bias = false;
   BiasRule biases = BiasRule::kNone;
   bool bias_by_default = false;
@@ -161,5 +165,7 @@ std::string ModelledFamilies();
 std::span<const Family> LlamaLikeFamilies();
 std::span<const Family> GptLikeFamilies();
 std::span<const Family> ExpertFamilies();
+/// Models that read a whole text at once: masked language models and classifiers.
+std::span<const Family> EncoderFamilies();
 
 }  // namespace tunefit

@@ -19,6 +19,7 @@ constexpr std::size_t kLongestPeriod = 16;
 constexpr std::size_t kSlides = 1;
 constexpr std::size_t kHasExperts = 2;
 constexpr std::size_t kIsStill = 4;
+constexpr std::size_t kIsFirst = 8;
 /// Default of `max_window_layers` in Qwen2Config and Qwen3Config.
 constexpr std::int64_t kDefaultWindowLayers = 28;
 
@@ -68,8 +69,9 @@ std::vector<bool> SlidingLayers(const ObjectReader& config, const Family& family
   const std::int64_t pattern = PatternOf(config, family);
   std::vector<bool> slides;
   for (std::int64_t i = 0; i < layers; ++i) {
-    if (rule == WindowRule::kPattern) {
-      slides.push_back(pattern > 0 && (i + 1) % pattern != 0);
+    if (rule == WindowRule::kPattern || rule == WindowRule::kPatternFirst) {
+      const std::int64_t place = rule == WindowRule::kPatternFirst ? i : i + 1;
+      slides.push_back(pattern > 0 && place % pattern != 0);
     } else {
       slides.push_back(rule == WindowRule::kAlternating ? i % 2 == 0 : i >= first);
     }
@@ -142,21 +144,23 @@ std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& siz
   block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
   block.scales_residual = family.scales_residual_and_logits;
   if (family.lists_blocks) return ReadPrunedLayers(reading, sizes, block);
-  // A kind for each combination: bit 0 slides, bit 1 has experts, bit 2 does not turn.
+  // A kind for each combination: bit 0 slides, bit 1 has experts, bit 2 does not turn, bit 3 is the first.
   const std::int64_t window = ReadWindow(reading.config, family);
   const std::vector<bool> slides = ReadSlidingLayers(reading.config, family, sizes.layers, window);
   const ExpertPlan plan = ReadExperts(reading, sizes);
   const std::vector<bool> still = ReadStillLayers(reading.config, family, slides, sizes.layers);
-  std::vector<Block> kinds(8, block);
+  std::vector<Block> kinds(16, block);
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     if ((kind & kSlides) != 0) std::get<Attention>(kinds[kind].mixer).window = window;
     if ((kind & kIsStill) != 0) std::get<Attention>(kinds[kind].mixer).rotary = Rotary::kNone;
+    kinds[kind].lacks_first_norm = (kind & kIsFirst) != 0;
     if ((kind & kHasExperts) != 0) kinds[kind].feed_forward = plan.experts;
   }
   std::vector<std::size_t> layers(static_cast<std::size_t>(std::max<std::int64_t>(sizes.layers, 0)), 0);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (i < slides.size() && slides[i]) layers[i] |= kSlides;
     if (i < still.size() && still[i]) layers[i] |= kIsStill;
+    if (i == 0 && family.lacks_first_norm) layers[i] |= kIsFirst;
     if (i < plan.layers.size() && plan.layers[i]) layers[i] |= kHasExperts;
   }
   return FoldLayers(kinds, layers);

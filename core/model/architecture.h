@@ -15,7 +15,16 @@ struct LayerRun {
   std::int64_t repeats = 0;
 };
 
-/// A decoder-only language model as its library builds it. Plain data; `Validate` says what must hold.
+/// Models that read a whole text at once, by the heads that their library puts on them.
+enum class EncoderKind : std::uint8_t {
+  kNone,        ///< a decoder
+  kBert,        ///< pooler on the first token; masked language model: dense, gelu, norm, tied output with a bias
+  kRoberta,     ///< the same without a pooler: its classifier has a dense matrix of that size (RoBERTa, XLM-R)
+  kDistilBert,  ///< no pooler in the base; its classifier's dense matrix ends in relu
+  kModernBert,  ///< dense without bias, gelu and norm before either head
+};
+
+/// A language model as its library builds it: a decoder, or an encoder. Plain data; `Validate` says what must hold.
 struct Architecture {
   std::string model_type;  ///< Hugging Face's name of the class, e.g. "llama"
   std::int64_t hidden_size = 0;
@@ -32,8 +41,11 @@ struct Architecture {
   bool scales_embedding = false;  ///< embeddings are multiplied by a constant (Gemma, Granite)
   bool scales_logits = false;     ///< logits are divided by a constant (Granite)
   bool logits_softcap = false;    ///< tanh soft-capping of the logits (Gemma 2)
-  bool eager_only = false;        ///< the class has attention written out only (BLOOM, MPT)
-  double embedding_dropout = 0;   ///< GPT-2: dropout after the embeddings
+  EncoderKind encoder = EncoderKind::kNone;
+  std::int64_t token_types = 0;               ///< rows of a table of segments (BERT)
+  NormKind head_norm = NormKind::kLayerNorm;  ///< of an encoder's head
+  bool eager_only = false;                    ///< the class has attention written out only (BLOOM, MPT)
+  double embedding_dropout = 0;               ///< GPT-2: dropout after the embeddings
   NormKind final_norm = NormKind::kRmsNorm;
   bool has_final_norm = true;  ///< OPT-350m has none
   std::vector<LayerRun> runs;

@@ -34,8 +34,9 @@ struct Block {
   NormKind norm = NormKind::kRmsNorm;
   Mixer mixer;
   FeedForward feed_forward;
-  double residual_dropout = 0;   ///< dropout on the output of attention and of the MLP (GPT-2)
-  bool scales_residual = false;  ///< Granite: outputs are multiplied by residual_multiplier
+  bool lacks_first_norm = false;  ///< the first layer of ModernBERT: the embeddings were normalized already
+  double residual_dropout = 0;    ///< dropout on the output of attention and of the MLP (GPT-2)
+  bool scales_residual = false;   ///< Granite: outputs are multiplied by residual_multiplier
 
   bool operator==(const Block&) const = default;
 };

@@ -12,8 +12,8 @@ struct LinearShape {
   std::int64_t in_features = 0;
   std::int64_t out_features = 0;
   bool bias = false;
-  /// Written as x @ weight.T + bias instead of a call of torch.nn.functional.linear (Falcon): autocast caches no copy of
-  /// a view.
+  /// Written as x @ weight.T + bias instead of a call of torch.nn.functional.linear (Falcon): autocast caches no copy
+  /// of a view.
   bool by_hand = false;
 
   bool operator==(const LinearShape&) const = default;

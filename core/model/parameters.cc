@@ -91,6 +91,7 @@ std::int64_t NormsOf(const Block& block) {
     case Arrangement::kParallel:
       return 1;
     case Arrangement::kPreNorm:
+      return parts - (block.lacks_first_norm ? 1 : 0);
     case Arrangement::kNormAfter:
     case Arrangement::kPostNorm:
     case Arrangement::kParallelTwoNorms:
@@ -113,6 +114,28 @@ Counts<Number> Count(const Block& block, std::int64_t hidden_size) {
   return counts;
 }
 
+/// What stands on the layers: the output over the vocabulary, or a task's labels. An encoder's count is that of its
+/// base model with its pooler; a masked language model's head is not part of it, a classifier's is.
+template <typename Number>
+Number Head(const Architecture& architecture, Number table, Number width) {
+  const auto labels = static_cast<Number>(architecture.labels);
+  const auto rows = static_cast<Number>(architecture.vocab_size);
+  const Number dense = width * width + width;
+  switch (architecture.encoder) {
+    case EncoderKind::kNone:
+      if (architecture.labels > 0) return labels * width;
+      return (architecture.tied_head ? Number{0} : table) + (architecture.head_bias ? rows : Number{0});
+    case EncoderKind::kBert:
+    case EncoderKind::kRoberta:
+      return dense + labels * (width + 1);
+    case EncoderKind::kDistilBert:
+      return architecture.labels > 0 ? dense + labels * (width + 1) : Number{0};
+    case EncoderKind::kModernBert:
+      break;
+  }
+  return architecture.labels > 0 ? width * width + width + labels * (width + 1) : Number{0};
+}
+
 template <typename Number>
 Counts<Number> Count(const Architecture& architecture) {
   Counts<Number> total;
@@ -131,8 +154,8 @@ Counts<Number> Count(const Architecture& architecture) {
   const auto rows = static_cast<Number>(architecture.vocab_size);
   total.embedding = rows * width + static_cast<Number>(architecture.position_rows) * hidden;
   if (architecture.embedding_width > 0) total.embedding += 2 * width * hidden;  // projected in and out
-  total.head = (architecture.tied_head ? Number{0} : rows * width) + (architecture.head_bias ? rows : Number{0});
-  if (architecture.labels > 0) total.head = static_cast<Number>(architecture.labels) * width;
+  total.embedding += static_cast<Number>(architecture.token_types) * hidden;
+  total.head = Head<Number>(architecture, rows * width, width);
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});
   return total;

@@ -90,6 +90,14 @@ Issues Validate(const Workload& workload) {
                       .values = {{"value", value}}});
   }
   ValidatePositions(issues, workload);
+  const bool reads =
+      workload.task == Task::kSft || workload.task == Task::kPretrain || workload.task == Task::kSequenceClassification;
+  if (workload.architecture.encoder != EncoderKind::kNone && !reads) {
+    issues.push_back({.code = "not_modelled",
+                      .field = "task",
+                      .message = "An encoder trains as a masked language model (sft) or as a classifier (seqcls) here.",
+                      .values = {}});
+  }
   for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));
   return issues;
 }

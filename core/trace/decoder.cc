@@ -117,7 +117,7 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
       break;
     case Arrangement::kPreNorm:
     case Arrangement::kParallelTwoNorms:
-      if (mixes) layer.mixer_norms.before = norm("input_layernorm");
+      if (mixes && !block.lacks_first_norm) layer.mixer_norms.before = norm("input_layernorm");
       if (feeds) layer.feed_forward_norms.before = norm("post_attention_layernorm");
       break;
   }

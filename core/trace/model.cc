@@ -146,6 +146,9 @@ void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedMode
   if (architecture.position_rows > 0) {
     model.positions = factory.MakeTable(architecture.position_rows, hidden, "wpe", false);
   }
+  if (architecture.token_types > 0) {
+    model.token_types = factory.MakeTable(architecture.token_types, hidden, "token_type_embeddings", false);
+  }
   if (width != hidden) {
     model.project_in = factory.MakeLinear({"project_in", width, hidden, false}, "project_in", Term::kEmbedding, {});
     model.project_out = factory.MakeLinear({"project_out", hidden, width, false}, "project_out", Term::kEmbedding, {});
@@ -170,6 +173,10 @@ Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
   }
   if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
   if (model.project_in) hidden = Forward(tracer, *model.project_in, hidden);
+  if (model.token_types) {
+    Value segments = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "token types");
+    hidden = tracer.Add(hidden, tracer.Embedding(segments, model.token_types, {hidden_size, Axis::kTokens}));
+  }
   if (model.positions) {
     Value places = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "position ids");
     Value offsets = tracer.Embedding(places, model.positions, {hidden_size, Axis::kLength});
@@ -194,7 +201,11 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   if (architecture.has_final_norm) {
     model.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
   }
-  model.head = factory.MakeHead(model.table);
+  if (architecture.encoder == EncoderKind::kNone) {
+    model.head = factory.MakeHead(model.table);
+  } else {
+    model.encoder_head = MakeEncoderHead(factory, architecture, model.table);
+  }
   return model;
 }
 

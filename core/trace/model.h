@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/trace/decoder.h"
+#include "core/trace/encoder_head.h"
 #include "core/trace/training_step.h"
 
 namespace tunefit {
@@ -21,10 +22,11 @@ struct TracedModel {
   const Workload* workload = nullptr;
   std::vector<LayerRun> runs;  ///< the layers point into it
   std::vector<Stretch> stretches;
-  Value table, positions;
+  Value table, positions, token_types;
   std::optional<LinearModule> project_in, project_out;  ///< where the token table is narrower than the layers
   std::optional<NormModule> embedding_norm, final_norm;
   LinearModule head;
+  std::optional<EncoderHead> encoder_head;  ///< instead of `head`, where the model is an encoder
 };
 
 /// Declares the weights of a workload's model. The workload must outlive the trace.

@@ -132,21 +132,28 @@ Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char
   return tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
 }
 
-/// transformers' ForSequenceClassification. PEFT trains a copy of such a head beside any adapter and keeps the original
-/// (PeftModelForSequenceClassification, peft/peft_model.py).
+/// PEFT trains a copy of a task's head beside any adapter and keeps the original (PeftModelForSequenceClassification,
+/// peft/peft_model.py).
+LinearModule ModuleFactory::MakeHeadLinear(const LinearShape& shape, const char* path) {
+  LinearModule head;
+  head.shape = shape;
+  head.path = path;
+  tracer_.scope = {path, Term::kLogitsAndLoss, false};
+  const auto add = [&](const WeightShape& weight, const char* role) {
+    Value value = tracer_.Weight(weight, UnquantizedDtype(false), Term::kWeights, role, Trained(), 1);
+    if (workload_.method.kind != MethodKind::kLora) return value;
+    return tracer_.Weight(weight, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+  };
+  head.weight = add(MatrixShape(shape.out_features, shape.in_features), "weight");
+  if (shape.bias) head.bias = add(VectorShape(shape.out_features), "bias");
+  return head;
+}
+
+/// transformers' ForSequenceClassification over a decoder.
 LinearModule ModuleFactory::MakeScore() {
   const Architecture& architecture = workload_.architecture;
   const std::int64_t width = architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size;
-  LinearModule head;
-  head.shape = {"score", width, architecture.labels, false};
-  head.path = "score";
-  tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
-  const WeightShape shape = MatrixShape(architecture.labels, width);
-  head.weight = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
-  if (workload_.method.kind == MethodKind::kLora) {
-    head.weight = tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
-  }
-  return head;
+  return MakeHeadLinear({"score", width, architecture.labels, false}, "score");
 }
 
 LinearModule ModuleFactory::MakeHead(const Value& table) {

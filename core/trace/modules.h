@@ -70,6 +70,8 @@ class ModuleFactory {
   /// The token or position table. `saved` adds PEFT's trained copy, in the adapter's dtype, and keeps the
   /// original, frozen.
   Value MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved);
+  /// A matrix of a task's own head, never quantized or adapted; PEFT trains a copy of it beside any adapter.
+  LinearModule MakeHeadLinear(const LinearShape& shape, const char* path);
   /// The output head: `table` itself where it is tied; a classifier's where the architecture has labels.
   LinearModule MakeHead(const Value& table);
 

@@ -16,6 +16,7 @@ namespace tunefit {
 namespace {
 
 constexpr Size kOnePerToken{1, Axis::kTokens};
+constexpr Size kOnePerSequence{1, Axis::kSequences};
 
 /// DeepSpeed's stages 1 and 2 reduce gradients by way of a buffer of reduce_bucket_size elements, two where reduction
 /// overlaps with backward (stage_1_and_2.py, backward()), also on a single rank. The size is that of transformers'
@@ -38,7 +39,9 @@ std::vector<Value> ReductionBuckets(Tracer& tracer, const Workload& workload) {
 }  // namespace
 
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
-  if (workload.task != Task::kSft && workload.task != Task::kPretrain) return TraceTaskStep(workload, unrolling);
+  const bool encoder = workload.architecture.encoder != EncoderKind::kNone;
+  const bool plain = encoder || workload.task == Task::kSft || workload.task == Task::kPretrain;
+  if (!plain) return TraceTaskStep(workload, unrolling);
   const GradientFate fate = GradientsAfterBackward(workload);
   Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
                 workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);
@@ -55,11 +58,13 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   }
   tracer.scope = {"inputs", Term::kInputs, false};
   const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
-  const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
+  const Value labels =
+      tracer.Input(workload.architecture.labels > 0 ? kOnePerSequence : kOnePerToken, Dtype::kInt64, "labels");
   LayerContext context;
   Value last_logits = LastStepsLogits(tracer, workload);
   Value hidden = RunModel(tracer, model, ids, context, Moment::kForward);
-  Value loss = TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
+  Value loss = model.encoder_head ? TraceEncoderLoss(tracer, workload, *model.encoder_head, hidden, labels)
+                                  : TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
   if (units) {
     loss = tracer.LeaveUnit(0, loss);
     units->EndForward();
