@@ -28,13 +28,15 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM,
+                          AutoModelForSequenceClassification)
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 GRANULE_BYTES = 512
 # Linear modules that PEFT's "all-linear" leaves alone: the output head.
-HEADS = ("lm_head", "embed_out", "score")
+HEADS = ("lm_head", "embed_out", "score", "classifier", "decoder")
+ENCODERS = ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert")
 
 
 class Refused(Exception):
@@ -272,12 +274,20 @@ def fans(module):
 
 def refuse_unknown(request):
     known = {"loss": ("standard",), "gradient_checkpointing": ("none", "full"),
-             "optimizer": ("adamw_torch", "adamw_torch_fused"), "task": ("sft",)}
+             "optimizer": ("adamw_torch", "adamw_torch_fused"), "task": ("sft", "seqcls")}
     for field, values in known.items():
         if request[field] not in values:
             raise Refused(f"{field}: {request[field]}")
     if request["parallel"]["gpus"] != 1:
         raise Refused("more than one GPU")
+
+
+def class_of(request, config):
+    if request["task"] == "seqcls":
+        return AutoModelForSequenceClassification
+    if config.is_encoder_decoder:
+        return AutoModelForSeq2SeqLM
+    return AutoModelForMaskedLM if config.model_type in ENCODERS else AutoModelForCausalLM
 
 
 def build(request):
@@ -290,7 +300,7 @@ def build(request):
     config.use_cache = False
     config._attn_implementation = {"flash_attention_2": "eager"}.get(attention, attention)
     dtype = DTYPES[precision["weights"]]
-    model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    model = class_of(request, config).from_config(config, dtype=dtype)
     if attention == "flash_attention_2":
         model.config._attn_implementation_internal = "oracle_flash"
         model.config._attn_implementation = "oracle_flash"
@@ -354,7 +364,8 @@ def autocast(request):
 def batch_of(request):
     batch, length = request["batch"]["per_device"], request["batch"]["sequence_length"]
     ids = torch.zeros((batch, length), dtype=torch.int64)
-    inputs = {"input_ids": ids, "labels": ids.clone()}
+    labels = torch.zeros(batch, dtype=torch.int64) if request["task"] == "seqcls" else ids.clone()
+    inputs = {"input_ids": ids, "labels": labels}
     if request["attention"] == "sdpa":
         # An explicit mask, as a padded batch has: causal and padding combined, one byte an element.
         mask = torch.zeros((batch, 1, length, length), dtype=torch.bool)
