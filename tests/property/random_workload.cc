@@ -43,8 +43,12 @@ Attention RandomAttention(std::mt19937& random, std::int64_t hidden) {
 
 Block RandomBlock(std::mt19937& random, std::int64_t hidden) {
   Block block;
-  block.norm = Any(random, {NormKind::kRmsNorm, NormKind::kRmsNormUnitGain, NormKind::kLayerNorm});
-  block.arrangement = Chance(random, 20) ? Arrangement::kSandwichNorm : Arrangement::kPreNorm;
+  block.norm =
+      Any(random, {NormKind::kRmsNorm, NormKind::kRmsNormUnitGain, NormKind::kRmsNormFp32Gain, NormKind::kLayerNorm,
+                   NormKind::kLayerNormNoBias, NormKind::kLayerNormBare, NormKind::kLayerNormWritten});
+  block.arrangement =
+      Any(random, {Arrangement::kPreNorm, Arrangement::kPreNorm, Arrangement::kSandwichNorm, Arrangement::kNormAfter,
+                   Arrangement::kPostNorm, Arrangement::kParallel, Arrangement::kParallelTwoNorms});
   block.mixer = RandomAttention(random, hidden);
   const std::int64_t width = 64 * Between(random, 1, 12);
   const bool bias = Chance(random, 20);
@@ -53,7 +57,9 @@ Block RandomBlock(std::mt19937& random, std::int64_t hidden) {
   mlp.gate = {"gate_proj", hidden, width, bias};
   mlp.up = {"up_proj", hidden, width, bias};
   mlp.down = {"down_proj", width, hidden, bias};
-  mlp.activation = Any(random, {Activation::kSilu, Activation::kGelu, Activation::kGeluNew});
+  mlp.activation =
+      Any(random, {Activation::kSilu, Activation::kGelu, Activation::kGeluNew, Activation::kGeluFast, Activation::kRelu,
+                   Activation::kReluSquared, Activation::kGeluByHand, Activation::kXielu});
   block.feed_forward = mlp;
   block.residual_dropout = Chance(random, 15) ? 0.1 : 0;
   block.scales_residual = Chance(random, 15);

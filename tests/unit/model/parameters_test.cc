@@ -48,5 +48,40 @@ TEST(ValidateArchitecture, SaysEveryFault) {
   EXPECT_EQ(issues[2].code, "heads_do_not_divide");
 }
 
+TEST(CountParameters, AParallelLayerHasOneNormOrTwo) {
+  Architecture architecture = test::MakeLlama();
+  Block& block = architecture.runs[0].period[0];
+  const std::int64_t two = CountBlock(block, architecture.hidden_size).norms;
+  block.arrangement = Arrangement::kParallel;
+  EXPECT_EQ(CountBlock(block, architecture.hidden_size).norms, two / 2);
+  block.arrangement = Arrangement::kParallelTwoNorms;
+  EXPECT_EQ(CountBlock(block, architecture.hidden_size).norms, two);
+  block.norm = NormKind::kLayerNorm;
+  EXPECT_EQ(CountBlock(block, architecture.hidden_size).norms, 2 * two);
+  block.norm = NormKind::kLayerNormBare;
+  EXPECT_EQ(CountBlock(block, architecture.hidden_size).norms, 0);
+}
+
+TEST(CountParameters, QkNormsAreOneVectorOrAsWideAsTheHeads) {
+  Architecture architecture = test::MakeLlama();
+  auto& attention = std::get<Attention>(architecture.runs[0].period[0].mixer);
+  const std::int64_t without = CountBlock(architecture.runs[0].period[0], architecture.hidden_size).attention;
+  attention.qk_norm = QkNorm::kHead;
+  EXPECT_EQ(CountBlock(architecture.runs[0].period[0], architecture.hidden_size).attention - without,
+            2 * attention.head_dim);
+  attention.qk_norm = QkNorm::kWhole;
+  EXPECT_EQ(CountBlock(architecture.runs[0].period[0], architecture.hidden_size).attention - without,
+            (attention.heads + attention.kv_heads) * attention.head_dim);
+}
+
+TEST(CountParameters, APartThatIsGoneTakesItsNormsAlong) {
+  Architecture architecture = test::MakeLlama();
+  Block& block = architecture.runs[0].period[0];
+  block.mixer = NoPart();
+  const ParameterCounts counts = CountBlock(block, architecture.hidden_size);
+  EXPECT_EQ(counts.attention, 0);
+  EXPECT_EQ(counts.norms, architecture.hidden_size);
+}
+
 }  // namespace
 }  // namespace tunefit
