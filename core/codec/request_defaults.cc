@@ -34,7 +34,10 @@ std::string JsonText(const std::vector<Word>& words) {
 class Completer {
  public:
   Completer(RequestReading& reading, const StackVersion& stack)
-      : request_(reading.completed), stack_(stack.fields), assumptions_(reading.assumptions) {}
+      : request_(reading.completed),
+        stack_(stack.fields),
+        architecture_(reading.workload.architecture),
+        assumptions_(reading.assumptions) {}
 
   /// The value given, else the stack's, else the core's.
   template <typename T>
@@ -57,6 +60,7 @@ class Completer {
   void CompleteQuantization(const HfConfig& config);
   void CompletePrecision();
   void CompleteTask(const StackVersion& stack);
+  void CompleteLength();
   void CompleteTraining();
   void CompleteCheckpointing();
   void CompleteParallel();
@@ -64,6 +68,7 @@ class Completer {
  private:
   RequestFields& request_;
   const RequestFields& stack_;
+  const Architecture& architecture_;
   Assumptions& assumptions_;
 };
 
@@ -178,6 +183,18 @@ void Completer::CompleteTask(const StackVersion& stack) {
   Assume("batch.sequence_length", JsonText(*request_.batch.sequence_length), "rollout");
 }
 
+/// No length is taken that the model has no positions for (an encoder's 512).
+void Completer::CompleteLength() {
+  Field<std::int64_t>& length = request_.batch.sequence_length;
+  if (length) return;
+  Take(length, stack_.batch.sequence_length, 2048, "batch.sequence_length");
+  const std::int64_t positions = architecture_.position_rows - architecture_.position_offset;
+  if (architecture_.position_rows == 0 || *length <= positions) return;
+  length = positions;
+  assumptions_.pop_back();
+  Assume("batch.sequence_length", JsonText(*length), "class_default");
+}
+
 void Completer::CompleteTraining() {
   Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
   if (HasRank(ReadOptimizer(*request_.optimizer).optimizer)) Take(request_.optimizer_rank, 128, "optimizer_rank");
@@ -186,7 +203,7 @@ void Completer::CompleteTraining() {
   BatchFields& batch = request_.batch;
   Take(batch.per_device, stack_.batch.per_device, 1, "batch.per_device");
   Take(batch.gradient_accumulation, stack_.batch.gradient_accumulation, 1, "batch.gradient_accumulation");
-  Take(batch.sequence_length, stack_.batch.sequence_length, 2048, "batch.sequence_length");
+  CompleteLength();
   Take(batch.packing, stack_.batch.packing, "none", "batch.packing");
   Take(batch.length_varies, false, "batch.length_varies");
   CompleteCheckpointing();
