@@ -61,8 +61,8 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
 
 void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
   refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
-  refuser.OnlyOne("parallel.tensor", fields.tensor);
-  refuser.OnlyOne("parallel.pipeline", fields.pipeline);
+  refuser.OnlyFalse("parallel.sequence_parallel", fields.sequence_parallel);
+  refuser.OnlyOne("parallel.interleave", fields.interleave);
   refuser.OnlyOne("parallel.context", fields.context);
   refuser.OnlyOne("parallel.expert", fields.expert);
   refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);

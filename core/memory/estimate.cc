@@ -5,6 +5,7 @@
 #include "core/memory/ledger.h"
 #include "core/memory/replay.h"
 #include "core/memory/reserved.h"
+#include "core/model/share.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/training_step.h"
 
@@ -202,7 +203,7 @@ MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes&
   estimate.phases.load = replay.weights + LoadTransient(step, workload, axes);
   estimate.phases.save = estimate.phases.between_steps;
   estimate.loss_bytes = LossBytes(step, replay);
-  estimate.host.checkpoints = SumResidents(step, step.host_checkpoints, axes);
+  estimate.host.checkpoints = static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
   AddOverheads(estimate, workload, gpu, overheads, step, axes);
   return estimate;
 }
@@ -222,6 +223,28 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
+bool IsCut(const Workload& workload) { return workload.parallel.tensor > 1 || workload.parallel.pipeline > 1; }
+
+/// Exact and of the whole model, also where the traced rank holds a part of it.
+TrainedParameters CountTrained(const Workload& workload, const Step& step) {
+  if (!IsCut(workload)) return {step.adapter_parameters, step.trained_parameters};
+  return CountTrainedParameters(workload);
+}
+
+/// MEM-83  The rank whose step peaks highest: of a pipeline's first stage, which holds the most micro-batches, or its
+/// last, which holds the logits.
+Workload BusiestRank(const Workload& workload) {
+  if (!IsCut(workload)) return workload;
+  const auto peak = [](const Workload& rank) {
+    const Step step = TraceTrainingStep(rank);
+    return PhasesOf(ReplayStep(step, AxesOf(step, rank, rank.batch))).peak_step;
+  };
+  Workload first = RankOf(workload, 0);
+  if (workload.parallel.pipeline == 1) return first;
+  Workload last = RankOf(workload, workload.parallel.pipeline - 1);
+  return peak(first) >= peak(last) ? first : last;
+}
+
 }  // namespace
 
 Verdict JudgeFit(const Range& device, double usable_bytes) {
@@ -230,13 +253,14 @@ Verdict JudgeFit(const Range& device, double usable_bytes) {
 }
 
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
-  const Step step = TraceTrainingStep(workload);
-  const Axes axes = AxesOf(step, workload, workload.batch);
+  const Workload rank = BusiestRank(workload);
+  const Step step = TraceTrainingStep(rank);
+  const Axes axes = AxesOf(step, rank, rank.batch);
   const Replay replay = ReplayStep(step, axes);
-  MemoryEstimate estimate = EstimateBytes(step, replay, axes, workload, gpu, overheads);
+  MemoryEstimate estimate = EstimateBytes(step, replay, axes, rank, gpu, overheads);
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
-  estimate.parameters = {step.adapter_parameters, step.trained_parameters};
-  estimate.recipe = RecipeOf(step, workload);
+  estimate.parameters = CountTrained(workload, step);
+  estimate.recipe = RecipeOf(step, rank);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
@@ -245,11 +269,18 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
-  const Step step = TraceTrainingStep(workload);
+  std::vector<Workload> ranks = {RankOf(workload, 0)};
+  if (workload.parallel.pipeline > 1) ranks.push_back(RankOf(workload, workload.parallel.pipeline - 1));
+  std::vector<Step> steps;
+  for (const Workload& rank : ranks) steps.push_back(TraceTrainingStep(rank));
   const auto fits = [&](const Batch& batch) {
-    const Axes axes = AxesOf(step, workload, batch);
-    const MemoryEstimate estimate = EstimateBytes(step, ReplayStep(step, axes), axes, workload, &gpu, overheads);
-    return JudgeFit(estimate.device, gpu.usable_bytes) == Verdict::kFits;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const Axes axes = AxesOf(steps[i], ranks[i], batch);
+      const MemoryEstimate estimate =
+          EstimateBytes(steps[i], ReplayStep(steps[i], axes), axes, ranks[i], &gpu, overheads);
+      if (JudgeFit(estimate.device, gpu.usable_bytes) != Verdict::kFits) return false;
+    }
+    return true;
   };
   const Batch& asked = workload.batch;
   const std::int64_t most_sequences = std::min(bounds.sequences, bounds.tokens / asked.sequence_length);

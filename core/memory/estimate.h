@@ -8,6 +8,7 @@
 #include "core/model/hardware.h"
 #include "core/model/workload.h"
 #include "core/trace/moment.h"
+#include "core/trace/training_step.h"
 
 namespace tunefit {
 
@@ -46,12 +47,6 @@ struct TimelinePoint {
   std::int64_t layer = -1;  ///< -1 outside the layers
   double bytes = 0;         ///< live at the end of the point
   double peak_bytes = 0;    ///< the most within it
-};
-
-/// Numbers of parameters as trained: exact whole numbers.
-struct TrainedParameters {
-  std::int64_t adapters = 0;
-  std::int64_t trainable = 0;
 };
 
 /// What a parameter costs in each role, on average, for the recipe said aloud. Bytes, without rounding.

@@ -109,6 +109,17 @@ void AddResidents(ClassList& list, const Step& step, const std::vector<Resident>
   }
 }
 
+/// Activations of the other micro-batches of a pipeline stage.
+void AddWaiting(const Step& step, std::vector<std::int64_t>& alive) {
+  const auto backward = std::find_if(step.sections.begin(), step.sections.end(),
+                                     [](const Section& section) { return section.moment == Moment::kBackward; });
+  PeakPoint forward_end;
+  forward_end.section = static_cast<std::int32_t>(backward - step.sections.begin());
+  if (backward != step.sections.end()) forward_end.events = backward->first_event;
+  const std::vector<std::int64_t> kept = CountAlive(step, forward_end);
+  for (std::size_t i = 0; i < alive.size(); ++i) alive[i] += (step.in_flight - 1) * kept[i];
+}
+
 }  // namespace
 
 std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Moment peak_moment, const PeakPoint& peak,
@@ -134,7 +145,8 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
     point.section = static_cast<std::int32_t>(step.sections.size());  // after the last event
     AddResidents(list, step, step.optimizer_transient);
   }
-  const std::vector<std::int64_t> alive = CountAlive(step, point);
+  std::vector<std::int64_t> alive = CountAlive(step, point);
+  if (step.in_flight > 1 && peak_moment != Moment::kOptimizer) AddWaiting(step, alive);
   for (std::size_t i = 0; i < alive.size(); ++i) list.Add(step.storages[i], alive[i]);
   list.SettleCarried();
 

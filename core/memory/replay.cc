@@ -14,6 +14,20 @@ void Raise(PeakPoint& peak, const PeakPoint& candidate) {
   if (candidate.bytes > peak.bytes) peak = candidate;
 }
 
+/// What a forward pass leaves for backward: the activations of one micro-batch.
+double KeptByForward(const Step& step, const std::vector<double>& bytes) {
+  double kept = 0;
+  if (step.in_flight <= 1) return kept;
+  for (const Section& section : step.sections) {
+    if (section.moment == Moment::kBackward) break;
+    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
+      const Event event = step.events[static_cast<std::size_t>(e)];
+      kept += static_cast<double>(event.change * section.repeats) * bytes[static_cast<std::size_t>(event.storage)];
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 double RoundToGranule(double bytes) {
@@ -53,6 +67,8 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
 
   double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients +
                 (step.gradients_alive ? 0 : replay.carried_gradients);
+  const double waiting = static_cast<double>(step.in_flight - 1) * KeptByForward(step, bytes);
+  live += waiting;
   replay.peak_forward.bytes = live;
   replay.peak_backward.bytes = 0;
   replay.sections.reserve(step.sections.size());
@@ -78,7 +94,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
     replay.sections.push_back({before, highest.bytes, live});
     if (!backward) replay.after_forward = live;
   }
-  replay.after_backward = live;
+  replay.after_backward = live - waiting;
   return replay;
 }
 

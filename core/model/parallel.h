@@ -45,6 +45,13 @@ struct Parallel {
   constexpr std::int64_t Shards() const { return gpus / (tensor * pipeline); }
 };
 
+/// One stage of a pipeline under 1F1B; a model that is not cut has one that is both first and last.
+struct PipelineStage {
+  bool is_first = true;        ///< embeds the tokens; others receive hidden states
+  bool is_last = true;         ///< ends in the loss; others send hidden states on and receive their gradient
+  std::int64_t in_flight = 1;  ///< micro-batches whose activations it holds at once
+};
+
 /// Faults of a layout: ranks that do not fill the GPUs, copies of a model without a strategy. `field` is the request's
 /// path.
 Issues Validate(const Parallel& parallel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tunefit {
 namespace {
@@ -67,6 +68,34 @@ void ValidatePositions(Issues& issues, const Workload& workload) {
                     .values = {{"value", length}, {"high", high}}});
 }
 
+void ValidateShares(Issues& issues, const Workload& workload) {
+  const std::int64_t ranks = workload.parallel.tensor;
+  for (const LayerRun& run : workload.architecture.runs) {
+    for (const Block& block : run.period) {
+      const auto* attention = std::get_if<Attention>(&block.mixer);
+      if (attention == nullptr || attention->heads % ranks == 0) continue;
+      const std::string value = std::to_string(ranks);
+      const std::string heads = std::to_string(attention->heads);
+      issues.push_back({.code = "tensor_over_heads",
+                        .field = "parallel.tensor",
+                        .message = heads + " attention heads cannot be divided among " + value + " ranks.",
+                        .values = {{"value", value}, {"heads", heads}}});
+      return;
+    }
+  }
+}
+
+void ValidateStages(Issues& issues, const Workload& workload) {
+  const std::int64_t layers = workload.architecture.layers();
+  if (workload.parallel.pipeline <= layers) return;
+  const std::string value = std::to_string(workload.parallel.pipeline);
+  const std::string high = std::to_string(layers);
+  issues.push_back({.code = "pipeline_over_layers",
+                    .field = "parallel.pipeline",
+                    .message = "A model of " + high + " layers cannot be cut into " + value + " stages.",
+                    .values = {{"value", value}, {"high", high}}});
+}
+
 }  // namespace
 
 Issues Validate(const Workload& workload) {
@@ -98,6 +127,8 @@ Issues Validate(const Workload& workload) {
                       .message = "An encoder trains as a masked language model (sft) or as a classifier (seqcls) here.",
                       .values = {}});
   }
+  ValidateShares(issues, workload);
+  ValidateStages(issues, workload);
   for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));
   return issues;
 }

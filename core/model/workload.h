@@ -129,6 +129,7 @@ struct Workload {
   FusedKernels fused;
   Habits habits;
   Parallel parallel;
+  PipelineStage stage;  ///< of the rank that is traced; `RankOf` sets it
 };
 
 /// Sequences in a micro-batch.

@@ -35,6 +35,10 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
 
 /// The gradient of a weight is complete, and does not stay.
 void Tracer::ConsumeGradient(Node& leaf) {
+  if (fate_ == GradientFate::kIsAdded) {
+    // The product's kernel adds to the buffer itself (gradient_accumulation_fusion): no gradient ever was apart.
+    step_.storages[static_cast<std::size_t>(leaf.gradients[0])].elements = {};
+  }
   if (fate_ == GradientFate::kIsDivided) {
     const StorageId share = Allocate(leaf.out_elements * step_.gradient_share, leaf.out_dtype, "gradient share");
     step_.storages[static_cast<std::size_t>(share)].term = Term::kGradients;

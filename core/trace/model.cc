@@ -187,6 +187,14 @@ Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
   return Forward(tracer, *model.embedding_norm, hidden, kOnePerToken);
 }
 
+/// What a later stage of a pipeline starts from: the hidden states that the one before sends.
+Value ReceiveHidden(Tracer& tracer, const Workload& workload) {
+  tracer.scope = {"pipeline", Term::kCommunication, false};
+  const Size tokens{static_cast<double>(workload.architecture.hidden_size), Axis::kTokens};
+  const Dtype dtype = tracer.autocast() ? workload.precision.weights : workload.precision.compute;
+  return tracer.RequireGradient(tracer.Input(tokens, dtype, "received hidden states"));
+}
+
 }  // namespace
 
 TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unrolling) {
@@ -194,12 +202,18 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   ModuleFactory factory(tracer, workload);
   TracedModel model;
   model.workload = &workload;
-  MakeEmbeddings(factory, workload, model);
+  const PipelineStage& stage = workload.stage;
+  if (stage.is_first) MakeEmbeddings(factory, workload, model);
   for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
   model.runs = InStepWithCheckpoints(model.runs, workload);
   model.stretches = MakeStretches(tracer, factory, workload, model.runs, unrolling);
+  if (!stage.is_last) return model;
   if (architecture.has_final_norm) {
     model.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
+  }
+  // A tied head that the table is not near has a copy of it.
+  if (!stage.is_first && architecture.tied_head) {
+    model.table = factory.MakeTable(architecture.vocab_size, TableWidth(architecture), "lm_head", false);
   }
   if (architecture.encoder == EncoderKind::kNone) {
     model.head = factory.MakeHead(model.table);
@@ -213,10 +227,12 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   const Workload& workload = *model.workload;
   tracer.BeginSection(moment, -1, 1, 1);
   if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());
-  const Value embeddings = EmbedTokens(tracer, model, ids);
-  context = MakeContext(tracer, workload, tracer.DtypeOf(model.table), tracer.DtypeOf(embeddings));
+  const Value embeddings = workload.stage.is_first ? EmbedTokens(tracer, model, ids) : ReceiveHidden(tracer, workload);
+  const Dtype embedded = workload.stage.is_first ? tracer.DtypeOf(model.table) : tracer.DtypeOf(embeddings);
+  context = MakeContext(tracer, workload, embedded, tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
-  Value hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
+  Value hidden = embeddings;
+  if (workload.stage.is_first) hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
   if (tracer.gradients()) HoldOffloadBlocks(tracer, workload, hidden);
   const CheckpointRule rule = LayerRule(workload);
   for (const Stretch& stretch : model.stretches) {

@@ -76,6 +76,8 @@ struct Step {
   std::int64_t adapter_parameters = 0;  ///< those among them that adapters add
   /// Gradients of earlier micro-batches are alive during the traced one (accumulation above one).
   bool gradients_alive = false;
+  /// Micro-batches of a pipeline stage whose activations are alive at once, the traced one among them.
+  std::int64_t in_flight = 1;
   double gradient_share = 1;  ///< of each gradient, that a rank keeps once it is reduced
 };
 

@@ -38,6 +38,13 @@ std::vector<Value> ReductionBuckets(Tracer& tracer, const Workload& workload) {
 
 }  // namespace
 
+TrainedParameters CountTrainedParameters(const Workload& workload) {
+  Tracer tracer(std::nullopt, false);
+  const TracedModel model = MakeModel(tracer, workload, Unrolling::kFolded);
+  const Step step = tracer.Finish();
+  return {step.adapter_parameters, step.trained_parameters};
+}
+
 Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const bool encoder = workload.architecture.encoder != EncoderKind::kNone;
   const bool plain = encoder || workload.task == Task::kSft || workload.task == Task::kPretrain;
@@ -63,8 +70,13 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   LayerContext context;
   Value last_logits = LastStepsLogits(tracer, workload);
   Value hidden = RunModel(tracer, model, ids, context, Moment::kForward);
-  Value loss = model.encoder_head ? TraceEncoderLoss(tracer, workload, *model.encoder_head, hidden, labels)
-                                  : TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
+  // A stage that is not the last sends its output on and gets the gradient of it.
+  Value loss = hidden;
+  if (model.encoder_head) {
+    loss = TraceEncoderLoss(tracer, workload, *model.encoder_head, hidden, labels);
+  } else if (workload.stage.is_last) {
+    loss = TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
+  }
   if (units) {
     loss = tracer.LeaveUnit(0, loss);
     units->EndForward();
@@ -75,6 +87,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done
   Step step = tracer.Finish();
   step.chunk = LossChunks(workload);
+  step.in_flight = workload.stage.in_flight;
   AddOptimizer(step, workload);
   AddDataParallelBuckets(step, workload);
   return step;

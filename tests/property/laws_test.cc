@@ -135,6 +135,7 @@ TEST_F(Laws, FewerCheckpointedLayersNeverKeepLess) {
 TEST_F(Laws, EachStageOfZeroHoldsNoMoreStates) {
   ForEachWorkload([](const Workload& workload) {
     Workload staged = workload;
+    staged.parallel = {};
     staged.parallel.gpus = 4;
     staged.habits.fsdp_upcasts_trainable = false;
     staged.habits.fsdp1_keeps_gradients = false;
@@ -157,7 +158,7 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
     full.method = {};
     full.quantization = {};
     full.precision.master_weights = false;  // their gradient buffers are static
-    full.habits.fsdp_upcasts_trainable = false;
+    full.parallel = {};                     // buckets and shards of trained parameters are static, too
     Workload lora = full;
     lora.method.kind = MethodKind::kLora;
     lora.method.rank = 1;

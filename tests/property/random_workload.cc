@@ -1,5 +1,6 @@
 #include "tests/property/random_workload.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace tunefit::test {
@@ -107,6 +108,12 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
   }
 }
 
+void RandomizeStages(std::mt19937& random, Workload& workload) {
+  if (Chance(random, 75) || workload.architecture.layers() < 2) return;
+  workload.parallel.pipeline = Between(random, 1, std::min<std::int64_t>(4, workload.architecture.layers()));
+  workload.parallel.gpus *= workload.parallel.pipeline;
+}
+
 void RandomizeSharding(std::mt19937& random, Workload& workload) {
   if (Chance(random, 60)) return;
   workload.parallel.strategy =
@@ -154,6 +161,7 @@ Workload RandomWorkload(std::mt19937& random) {
                     Any(random, {Packing::kNone, Packing::kPacked}), false};
   workload.optimizer_in_backward = workload.batch.gradient_accumulation == 1 && Chance(random, 15);
   RandomizeSharding(random, workload);
+  RandomizeStages(random, workload);
   return workload;
 }
 

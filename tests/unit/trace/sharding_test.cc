@@ -6,7 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/memory/estimate.h"
+#include "core/memory/replay.h"
+#include "core/model/share.h"
+#include "core/trace/training_step.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
@@ -24,6 +29,12 @@ Workload Small(Strategy strategy, std::int64_t gpus) {
 
 Phases PhasesOf(const Workload& workload) {
   return EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary).phases;
+}
+
+/// One rank's step as it is, without looking for the busiest.
+Replay ReplayOf(const Workload& rank) {
+  const Step step = TraceTrainingStep(rank);
+  return ReplayStep(step, Axes::Of(1, static_cast<double>(rank.batch.sequence_length), step.chunk));
 }
 
 // Every tensor of this model is a multiple of 512 bytes also when it is cut in two, but for the norms: 64 numbers are
@@ -72,6 +83,53 @@ TEST(Sharding, FsdpHoldsTheLastGradientsUntilTheNextStep) {
   EXPECT_EQ(with.between_steps - without.between_steps, without.static_bytes);  // gradients are as large as weights
   EXPECT_EQ(with.after_forward, without.after_forward);
   EXPECT_EQ(with.peak_backward, without.peak_backward);
+}
+
+TEST(Sharding, TensorRanksDivideMatricesAndRepeatNorms) {
+  Workload workload = Small(Strategy::kNone, 2);
+  workload.parallel.tensor = 2;
+  EXPECT_EQ(PhasesOf(workload).static_bytes, 4 * kMatrices / 2 + kNorms * kNormBytes);
+  const MemoryEstimate estimate = EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary);
+  EXPECT_EQ(estimate.parameters.trainable, 95'040);  // of the whole model
+}
+
+TEST(Sharding, StagesDivideLayersAndKeepTheirEnds) {
+  Workload workload = Small(Strategy::kNone, 2);
+  workload.parallel.pipeline = 2;
+  const Workload first = RankOf(workload, 0);
+  const Workload last = RankOf(workload, 1);
+  EXPECT_EQ(first.architecture.layers(), 1);
+  EXPECT_EQ(last.architecture.layers(), 1);
+  const double layer = 4 * (16384 + 24576) + 2 * kNormBytes;
+  EXPECT_EQ(ReplayOf(first).weights, layer + 4 * 6400);              // the table
+  EXPECT_EQ(ReplayOf(last).weights, layer + 4 * 6400 + kNormBytes);  // final norm and head
+}
+
+TEST(Sharding, LayersAreDealtOutEarlierStagesFirst) {
+  Workload workload = Small(Strategy::kNone, 4);
+  workload.architecture.runs = {{{workload.architecture.runs[0].period[0]}, 10}};
+  workload.parallel.pipeline = 4;
+  const std::vector<std::int64_t> expected = {3, 3, 2, 2};
+  for (std::size_t stage = 0; stage < expected.size(); ++stage) {
+    EXPECT_EQ(StageOf(workload, static_cast<std::int64_t>(stage)).architecture.layers(), expected[stage]);
+  }
+}
+
+TEST(Sharding, AStageHoldsItsMicroBatchesInFlight) {
+  Workload workload = Small(Strategy::kNone, 2);
+  workload.parallel.pipeline = 2;
+  workload.batch.gradient_accumulation = 8;
+  Workload first = RankOf(workload, 0);
+  EXPECT_EQ(first.stage.in_flight, 2);
+  EXPECT_EQ(RankOf(workload, 1).stage.in_flight, 1);
+  const Replay two = ReplayOf(first);
+  first.stage.in_flight = 1;
+  const Replay one = ReplayOf(first);
+  first.stage.in_flight = 3;
+  const Replay three = ReplayOf(first);
+  EXPECT_GT(two.peak_backward.bytes, one.peak_backward.bytes);
+  EXPECT_EQ(three.peak_backward.bytes - two.peak_backward.bytes, two.peak_backward.bytes - one.peak_backward.bytes);
+  EXPECT_EQ(three.after_backward, one.after_backward);
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+#include "core/model/share.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tunefit {
+namespace {
+
+void CutColumns(LinearShape& matrix, std::int64_t ranks) { matrix.out_features /= ranks; }
+void CutRows(LinearShape& matrix, std::int64_t ranks) { matrix.in_features /= ranks; }
+
+void Cut(Attention& attention, std::int64_t ranks) {
+  const std::int64_t kv_heads = std::max<std::int64_t>(1, attention.kv_heads / ranks);
+  attention.heads /= ranks;
+  if (attention.layout == QkvLayout::kSeparate) {
+    attention.query.out_features /= ranks;
+    attention.key.out_features = kv_heads * attention.head_dim;
+    attention.value.out_features = kv_heads * attention.head_dim;
+  } else {
+    attention.query.out_features = (attention.heads + 2 * kv_heads) * attention.head_dim;
+  }
+  attention.kv_heads = kv_heads;
+  CutRows(attention.output, ranks);
+}
+
+void Cut(Mlp& mlp, std::int64_t ranks) {
+  CutColumns(mlp.gate, ranks);
+  CutColumns(mlp.up, ranks);
+  CutRows(mlp.down, ranks);
+}
+
+void Cut(Experts& experts, std::int64_t ranks) {
+  Cut(experts.expert, ranks);
+  if (experts.has_shared) Cut(experts.shared, ranks);
+}
+
+void Cut(NoPart& /*none*/, std::int64_t /*ranks*/) {}
+
+/// `count` layers from `first` on, as runs.
+std::vector<LayerRun> TakeLayers(const std::vector<LayerRun>& runs, std::int64_t first, std::int64_t count) {
+  std::vector<LayerRun> taken;
+  std::int64_t start = 0;  // of the run at hand
+  const std::int64_t end = first + count;
+  for (const LayerRun& run : runs) {
+    const auto period = static_cast<std::int64_t>(run.period.size());
+    const std::int64_t stop = start + period * run.repeats;
+    std::int64_t from = std::max(first, start) - start;
+    const std::int64_t to = std::min(end, stop) - start;
+    start = stop;
+    while (from < to) {
+      // What is left of a period that was begun, whole periods, what is begun of one.
+      const std::int64_t in_period = from % period;
+      if (in_period == 0 && to - from >= period) {
+        const std::int64_t repeats = (to - from) / period;
+        taken.push_back({run.period, repeats});
+        from += repeats * period;
+        continue;
+      }
+      const std::int64_t part = std::min(period - in_period, to - from);
+      const auto begin = run.period.begin() + in_period;
+      taken.push_back({{begin, begin + part}, 1});
+      from += part;
+    }
+  }
+  return taken;
+}
+
+}  // namespace
+
+Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks) {
+  Architecture share = architecture;
+  if (ranks <= 1) return share;
+  share.vocab_size = (architecture.vocab_size + ranks - 1) / ranks;
+  for (LayerRun& run : share.runs) {
+    for (Block& block : run.period) {
+      std::visit([ranks](auto& part) { Cut(part, ranks); }, block.mixer);
+      std::visit([ranks](auto& part) { Cut(part, ranks); }, block.feed_forward);
+    }
+  }
+  return share;
+}
+
+Workload StageOf(const Workload& workload, std::int64_t stage) {
+  Workload share = workload;
+  const std::int64_t stages = workload.parallel.pipeline;
+  if (stages <= 1) return share;
+  const std::int64_t layers = workload.architecture.layers();
+  const std::int64_t least = layers / stages;
+  const std::int64_t larger = layers % stages;  // so many stages have one layer more
+  const std::int64_t first = stage * least + std::min(stage, larger);
+  share.architecture.runs = TakeLayers(workload.architecture.runs, first, least + (stage < larger ? 1 : 0));
+  share.stage.is_first = stage == 0;
+  share.stage.is_last = stage == stages - 1;
+  // 1F1B: a stage runs ahead of its first backward pass by as many micro-batches as there are stages after it.
+  share.stage.in_flight = std::min(stages - stage, workload.batch.gradient_accumulation);
+  return share;
+}
+
+Workload RankOf(const Workload& workload, std::int64_t stage) {
+  Workload share = StageOf(workload, stage);
+  share.architecture = ShareOfTensors(share.architecture, workload.parallel.tensor);
+  return share;
+}
+
+}  // namespace tunefit
