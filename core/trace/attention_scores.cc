@@ -88,7 +88,8 @@ MixerResult Sdpa(Tracer& tracer, const Attention& attention, const LayerContext&
   const bool grouped = !context.mask && !context.workload->habits.sdpa_repeats_heads;
   if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
   const double copies = CopiesOfHeads(attention);
-  const bool views = attention.stretches_heads;
+  // repeat_kv reshapes what it stretched: with a single head there is nothing to copy, the view stays one.
+  const bool views = attention.stretches_heads || attention.kv_heads == 1;
   Value key = views ? tracer.StretchHeads(heads.key, copies) : tracer.ExpandHeads(heads.key, copies);
   Value value = views ? tracer.StretchHeads(heads.value, copies) : tracer.ExpandHeads(heads.value, copies);
   if (!context.mask) {
