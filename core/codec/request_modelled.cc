@@ -63,7 +63,6 @@ void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
   refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
   refuser.OnlyFalse("parallel.sequence_parallel", fields.sequence_parallel);
   refuser.OnlyOne("parallel.interleave", fields.interleave);
-  refuser.OnlyOne("parallel.context", fields.context);
   refuser.OnlyOne("parallel.expert", fields.expert);
   refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
   refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
@@ -93,6 +92,8 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   refuser.Only("attention", *request.attention, words::modelled::kAttention);
   refuser.OnlyFalse("compile", request.compile);
   RefuseParallel(refuser, request.parallel);
+  // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.
+  if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");
   if (request.include) {
     for (const Word part : *request.include) {
       if (part == "advice" || part == "scaling") refuser.Refuse("include", part, Severity::kNote);

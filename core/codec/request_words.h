@@ -95,8 +95,7 @@ inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.
 inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
 inline constexpr std::array<std::string_view, 4> kAttention = {"flash_attention_2", "flash_attention_3", "sdpa",
                                                                "eager"};
-inline constexpr std::array<std::string_view, 7> kStrategy = {"none", "ddp",   "zero1",     "zero2",
-                                                              "fsdp", "fsdp2", "device_map"};
+inline constexpr std::array<std::string_view, 8> kStrategy = words::kStrategy;
 inline constexpr std::array<std::string_view, 1> kOffload = {"none"};
 inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline"};
 

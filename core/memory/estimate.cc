@@ -17,8 +17,10 @@ Axes AxesOf(const Step& step, const Workload& workload, const Batch& batch) {
   // The token before a completion predicts its first one.
   const std::int64_t kept =
       HasRollout(workload.task) ? batch.sequence_length - workload.rollout.prompt_length + 1 : batch.sequence_length;
-  return Axes::Of(static_cast<double>(sequences), static_cast<double>(batch.sequence_length), step.chunk,
-                  static_cast<double>(kept));
+  // Context ranks share every sequence evenly.
+  const std::int64_t ranks = workload.parallel.context;
+  const auto part = [ranks](std::int64_t tokens) { return static_cast<double>((tokens + ranks - 1) / ranks); };
+  return Axes::Of(static_cast<double>(sequences), part(batch.sequence_length), step.chunk, part(kept));
 }
 
 /// bitsandbytes and HQQ pack on the card while a model is read; the other kinds are stored packed.

@@ -107,6 +107,17 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
   return heads;
 }
 
+/// MEM-84  Context ranks pass keys and values around; every part that came by is held until the layer's attention is
+/// done (TransformerEngine's AttnFuncWithCPAndKVP2P, p2p_comm_buffers).
+Value KeysOnTheirWay(Tracer& tracer, const Value& key, const Value& value, const LayerContext& context) {
+  const std::int64_t ranks = context.workload->parallel.context;
+  if (ranks <= 1) return Value();
+  const auto parts = static_cast<double>(ranks);
+  const Size keys = tracer.SizeOf(key);
+  const Size both{(keys.coefficient + tracer.SizeOf(value).coefficient) * parts, keys.axis};
+  return tracer.Empty(both, tracer.DtypeOf(key), "keys and values of other ranks");
+}
+
 }  // namespace
 
 AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place) {
@@ -134,6 +145,7 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
   heads.hidden = tracer.DtypeOf(hidden);
   tracer.scope.module = "self_attn";
   RotateHeads(tracer, *module.attention, context, heads);
+  const Value ring = KeysOnTheirWay(tracer, heads.key, heads.value, context);
   MixerResult result = Attend(tracer, *module.attention, context, heads);
   // A fused kernel's output lies as its queries do: where that is head by head, putting tokens first copies it.
   const bool fused = context.kernel != AttentionKernel::kEager;

@@ -252,14 +252,40 @@ void AddOptimizer(Step& step, const Workload& workload) {
   step.storages.push_back(storage);
 }
 
-void AddDataParallelBuckets(Step& step, const Workload& workload) {
+namespace {
+
+void AddLasting(Step& step, const Resident& like, double elements, Dtype dtype, Term term, const char* role) {
+  Storage storage = step.storages[static_cast<std::size_t>(like.storage)];
+  storage.elements = {elements, Axis::kOnce};
+  storage.dtype = dtype;
+  storage.term = term;
+  storage.role = role;
+  step.gradient_buffers.push_back({static_cast<StorageId>(step.storages.size()), like.count});
+  step.storages.push_back(storage);
+}
+
+/// DeepSpeed stage 3: its part of the gradients, in the dtype they are computed in, and the bucket they are reduced in;
+/// transformers sets reduce_bucket_size to the hidden size squared.
+void AddStage3Buffers(Step& step, const Workload& workload) {
+  for (const Resident& weight : step.trained) {
+    const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    AddLasting(step, weight, storage.elements.coefficient, workload.precision.compute, Term::kGradients,
+               "gradient partition");
+  }
+  if (step.trained.empty()) return;
+  const auto hidden = static_cast<double>(workload.architecture.hidden_size);
+  const Resident once{step.trained.front().storage, 1};
+  AddLasting(step, once, hidden * hidden, workload.precision.compute, Term::kCommunication, "reduction bucket");
+}
+
+}  // namespace
+
+void AddGradientBuffers(Step& step, const Workload& workload) {
+  if (workload.parallel.strategy == Strategy::kZero3) AddStage3Buffers(step, workload);
   if (workload.parallel.strategy != Strategy::kDdp || workload.parallel.Shards() < 2) return;
   for (const Resident& weight : step.trained) {
-    Storage bucket = step.storages[static_cast<std::size_t>(weight.storage)];
-    bucket.term = Term::kCommunication;
-    bucket.role = "DDP bucket";
-    step.gradient_buffers.push_back({static_cast<StorageId>(step.storages.size()), weight.count});
-    step.storages.push_back(bucket);
+    const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    AddLasting(step, weight, storage.elements.coefficient, storage.dtype, Term::kCommunication, "DDP bucket");
   }
 }
 

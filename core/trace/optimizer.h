@@ -9,9 +9,10 @@ namespace tunefit {
 /// Adds what the optimizer holds between steps and within its own, for every trained weight of the step.
 void AddOptimizer(Step& step, const Workload& workload);
 
-/// DistributedDataParallel copies every gradient into buckets that live as long as the wrapper (reducer.cpp;
-/// gradient_as_bucket_view is false unless asked for).
-void AddDataParallelBuckets(Step& step, const Workload& workload);
+/// What data parallelism keeps for gradients beside autograd's own: DistributedDataParallel copies each into buckets
+/// that live as long as the wrapper (reducer.cpp; gradient_as_bucket_view is false unless asked for), DeepSpeed's stage
+/// 3 has a flat buffer of its part and a bucket.
+void AddGradientBuffers(Step& step, const Workload& workload);
 
 /// What becomes of gradients: applied at once where it is asked for or the optimizer's own way (LOMO), added to fp32
 /// buffers where the stack does so for master copies.

@@ -5,6 +5,7 @@
 
 #include "core/trace/fsdp1.h"
 #include "core/trace/fsdp2.h"
+#include "core/trace/zero3.h"
 
 namespace tunefit {
 
@@ -116,6 +117,8 @@ void ShardedUnits::EndCarriedGradients() {
 }
 
 std::unique_ptr<ShardedUnits> MakeShardedUnits(Tracer& tracer, const Workload& workload) {
+  // DeepSpeed's stage 3 gathers on a single rank, too.
+  if (workload.parallel.strategy == Strategy::kZero3) return std::make_unique<Zero3Units>(tracer, workload);
   if (workload.parallel.Shards() < 2) return nullptr;
   switch (workload.parallel.strategy) {
     case Strategy::kFsdp:

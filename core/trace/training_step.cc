@@ -89,7 +89,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   step.chunk = LossChunks(workload);
   step.in_flight = workload.stage.in_flight;
   AddOptimizer(step, workload);
-  AddDataParallelBuckets(step, workload);
+  AddGradientBuffers(step, workload);
   return step;
 }
 

@@ -116,8 +116,8 @@ void RandomizeStages(std::mt19937& random, Workload& workload) {
 
 void RandomizeSharding(std::mt19937& random, Workload& workload) {
   if (Chance(random, 60)) return;
-  workload.parallel.strategy =
-      Any(random, {Strategy::kDdp, Strategy::kZero1, Strategy::kZero2, Strategy::kFsdp, Strategy::kFsdp2});
+  workload.parallel.strategy = Any(random, {Strategy::kDdp, Strategy::kZero1, Strategy::kZero2, Strategy::kZero3,
+                                            Strategy::kFsdp, Strategy::kFsdp2});
   workload.habits.fsdp1_keeps_gradients = Chance(random, 50);
   workload.habits.fsdp_upcasts_trainable = Chance(random, 50);
   workload.parallel.gpus = Between(random, 1, 16);

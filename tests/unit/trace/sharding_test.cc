@@ -132,5 +132,31 @@ TEST(Sharding, AStageHoldsItsMicroBatchesInFlight) {
   EXPECT_EQ(three.after_backward, one.after_backward);
 }
 
+TEST(Sharding, ZeroThreeHoldsSixteenBytesAParameterBetweenSteps) {
+  Workload workload = Small(Strategy::kZero3, 2);
+  workload.precision = {Dtype::kBf16, Dtype::kBf16, false};
+  workload.precision.master_weights = true;
+  workload.parallel.gpus = 1;
+  const double one = PhasesOf(workload).between_steps;
+  // weights 2, gradient partition 2, master 4, moments 8; norms of 64 numbers are 512 bytes each in bf16 and fp32
+  // alike; the bucket is 64 x 64 in bf16
+  EXPECT_EQ(one, 16 * kMatrices + 5 * kNorms * kNormBytes + 2 * 64 * 64);
+  workload.parallel.gpus = 2;
+  // half of the table is 6,400 bytes in bf16, 6,656 as the allocator counts: so is half of the head, weight and gradient
+  EXPECT_EQ(PhasesOf(workload).between_steps, 8 * kMatrices + 5 * kNorms * kNormBytes + 2 * 64 * 64 + 4 * 256);
+}
+
+TEST(Sharding, ContextRanksShareTheSequence) {
+  Workload whole = Small(Strategy::kDdp, 2);
+  Workload halved = whole;
+  halved.parallel.context = 2;
+  whole.batch.sequence_length = 1024;
+  halved.batch.sequence_length = 2048;
+  const Phases of_whole = PhasesOf(whole);
+  const Phases of_half = PhasesOf(halved);
+  EXPECT_EQ(of_half.after_forward, of_whole.after_forward);
+  EXPECT_GE(of_half.peak_forward, of_whole.peak_forward);  // keys and values that pass by
+}
+
 }  // namespace
 }  // namespace tunefit
