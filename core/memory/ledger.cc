@@ -76,6 +76,7 @@ std::string ShapeInWords(Size size) {
       return "length x " + width;
     case Axis::kTokens:
     case Axis::kTokensIfBatched:
+    case Axis::kShifted:
       return "tokens x " + width;
     case Axis::kKeptLength:
       return "completion length x " + width;

@@ -31,7 +31,11 @@ Value Upcast(Tracer& tracer, const Habits& habits, const Value& logits) {
 /// What cross entropy sees: a copy without the last row where the stack shifts logits (transformers before 4.50,
 /// torchtune before 0.3), not labels.
 Value Shift(Tracer& tracer, const Habits& habits, const Value& upcast) {
-  return habits.loss_shifts_logits ? tracer.Copy(tracer.Slice(upcast, 1), "shifted logits") : upcast;
+  if (!habits.loss_shifts_logits) return upcast;
+  Size shifted = tracer.SizeOf(upcast);
+  // A block a little smaller than the logits': it does not fit where they were, nor they where it was, exactly.
+  if (shifted.axis == Axis::kTokens || shifted.axis == Axis::kKept) shifted.axis = Axis::kShifted;
+  return tracer.Copy(tracer.Narrow(upcast, shifted), "shifted logits");
 }
 
 /// Softmax over classes that come before the tokens makes them contiguous first (torchtune before 0.3 gives cross
