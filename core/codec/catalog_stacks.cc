@@ -77,7 +77,9 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "quantizes_head",
                                    "kbit_keeps_input",
                                    "kbit_dequantizes_to_fp16",
-                                   "unties_head"};
+                                   "unties_head",
+                                   "saved_modules_as_loaded",
+                                   "expandable_segments"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -118,6 +120,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
   habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);
   habits.fsdp1_keeps_gradients = switches.Flag("fsdp1_keeps_gradients").value_or(habits.fsdp1_keeps_gradients);
+  habits.saved_modules_as_loaded = switches.Flag("saved_modules_as_loaded").value_or(habits.saved_modules_as_loaded);
+  habits.expandable_segments = switches.Flag("expandable_segments").value_or(habits.expandable_segments);
 }
 
 void ReadTargets(const ObjectReader& defaults, StackVersion& version) {

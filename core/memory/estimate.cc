@@ -76,7 +76,8 @@ Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, 
 void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
                   const Step& step, const Axes& axes) {
   const double live = estimate.phases.peak_step;
-  AllocatorUse use{.workspace_bytes = BlasWorkspaceBytes(gpu)};
+  AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
+                   .workspace_bytes = BlasWorkspaceBytes(gpu)};
   const double workspaces = 2 * use.workspace_bytes;
   const Range library{workspaces, workspaces, workspaces};
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};

@@ -107,6 +107,9 @@ struct Habits {
   bool kbit_dequantizes_to_fp16 = false;
   LossHabits loss;
   ModelHabits model;
+  /// Copies that modules_to_save trains keep the dtype that their originals were loaded in (PEFT before 0.12).
+  bool saved_modules_as_loaded = false;
+  bool expandable_segments = false;  ///< the stack sets PyTorch's allocator to one segment that grows
 };
 
 /// Everything that decides a training step on the busiest GPU: the typed request.

@@ -124,12 +124,16 @@ NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t
   return module;
 }
 
+Dtype ModuleFactory::SavedDtype() const {
+  return workload_.habits.saved_modules_as_loaded ? UnquantizedDtype(false) : workload_.method.adapter_dtype;
+}
+
 Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved) {
   tracer_.scope = {path, Term::kEmbedding, false};
   const WeightShape shape = MatrixShape(rows, width);
   Value table = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   if (!saved) return table;
-  return tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+  return tracer_.Weight(shape, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
 }
 
 /// PEFT trains a copy of a task's head beside any adapter and keeps the original (PeftModelForSequenceClassification,
@@ -142,7 +146,7 @@ LinearModule ModuleFactory::MakeHeadLinear(const LinearShape& shape, const char*
   const auto add = [&](const WeightShape& weight, const char* role) {
     Value value = tracer_.Weight(weight, UnquantizedDtype(false), Term::kWeights, role, Trained(), 1);
     if (workload_.method.kind != MethodKind::kLora) return value;
-    return tracer_.Weight(weight, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+    return tracer_.Weight(weight, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
   };
   head.weight = add(MatrixShape(shape.out_features, shape.in_features), "weight");
   if (shape.bias) head.bias = add(VectorShape(shape.out_features), "bias");
@@ -178,7 +182,7 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
     head.weight = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   }
   if (trains_copy) {
-    head.weight = tracer_.Weight(shape, workload_.method.adapter_dtype, Term::kAdapters, "modules_to_save", true, 1);
+    head.weight = tracer_.Weight(shape, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
   }
   if (architecture.head_bias) {
     head.bias = tracer_.Weight(VectorShape(architecture.vocab_size), UnquantizedDtype(false), Term::kWeights, "bias",

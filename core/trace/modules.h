@@ -82,6 +82,8 @@ class ModuleFactory {
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
+  /// Of the copies that modules_to_save trains.
+  Dtype SavedDtype() const;
 
   Tracer& tracer_;
   const Workload& workload_;
