@@ -79,7 +79,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "kbit_dequantizes_to_fp16",
                                    "unties_head",
                                    "saved_modules_as_loaded",
-                                   "expandable_segments"};
+                                   "expandable_segments",
+                                   "plain_classes_skip_upcast"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -121,6 +122,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);
   habits.fsdp1_keeps_gradients = switches.Flag("fsdp1_keeps_gradients").value_or(habits.fsdp1_keeps_gradients);
   habits.saved_modules_as_loaded = switches.Flag("saved_modules_as_loaded").value_or(habits.saved_modules_as_loaded);
+  habits.plain_classes_skip_upcast =
+      switches.Flag("plain_classes_skip_upcast").value_or(habits.plain_classes_skip_upcast);
   habits.expandable_segments = switches.Flag("expandable_segments").value_or(habits.expandable_segments);
 }
 

@@ -1,5 +1,7 @@
 #include "core/codec/hf_config.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +18,13 @@ namespace {
 
 /// BertConfig: a sentence and the one after it.
 constexpr std::int64_t kSegments = 2;
+/// Classes whose forward returned its logits as the head made them when most others called float() on them
+/// (transformers 4.45, modeling_*.py; Qwen's own modeling_qwen.py).
+bool HasPlainLogits(std::string_view model_type) {
+  static constexpr std::string_view kPlain[] = {"gpt2", "gpt_neox", "gpt_bigcode",     "bloom", "opt",
+                                                "mpt",  "falcon",   "RefinedWebModel", "qwen",  "RefinedWeb"};
+  return std::find(std::begin(kPlain), std::end(kPlain), model_type) != std::end(kPlain);
+}
 
 Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   const Family& family = reading.family;
@@ -44,6 +53,7 @@ Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   model.has_final_norm = family.has_final_norm;
   model.head_bias = family.head_bias;
   model.eager_only = family.eager_only;
+  model.plain_logits = HasPlainLogits(family.model_type);
   model.logits_softcap = ReadSoftcap(reading, "final_logit_softcapping");
   model.embedding_dropout = ReadDropout(reading, family.embedding_dropout_key);
   model.final_norm = family.norm;

@@ -181,6 +181,16 @@ void CheckLength(RequestReading& reading) {
            {{"value", value}, {"high", high}}, Severity::kWarning);
 }
 
+/// The stack's habits for this class: some classes never upcast their logits, nor did their own losses.
+Habits HabitsOf(const StackVersion& stack, const Architecture& architecture) {
+  Habits habits = stack.habits;
+  const bool upcast_in_class = habits.logits_upcast == LogitsUpcast::kModel;
+  if (architecture.plain_logits && (upcast_in_class || habits.plain_classes_skip_upcast)) {
+    habits.logits_upcast = LogitsUpcast::kNone;
+  }
+  return habits;
+}
+
 }  // namespace
 
 bool Selects(std::string_view target, const AdaptableModule& module) {
@@ -263,7 +273,7 @@ void FillWorkload(RequestReading& reading) {
   workload.attention = ReadAttention(*request.attention);
   workload.loss = ReadLoss(*request.loss);
   workload.fused = ReadFusedKernels(*request.fused_kernels);
-  workload.habits = reading.stack->habits;
+  workload.habits = HabitsOf(*reading.stack, workload.architecture);
   workload.parallel = ReadParallel(request.parallel);
   reading.full_detail = request.detail.value_or("full") == "full";
   for (const Word part : request.include.value_or(std::vector<Word>())) {

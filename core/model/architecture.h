@@ -40,6 +40,7 @@ struct Architecture {
   bool embedding_norm = false;    ///< a norm of the layers' kind after the embeddings (BLOOM)
   bool scales_embedding = false;  ///< embeddings are multiplied by a constant (Gemma, Granite)
   bool scales_logits = false;     ///< logits are divided by a constant (Granite)
+  bool plain_logits = false;      ///< the class never upcast its logits, as others did before transformers 4.46 (GPT-2)
   bool logits_softcap = false;    ///< tanh soft-capping of the logits (Gemma 2)
   EncoderKind encoder = EncoderKind::kNone;
   std::int64_t token_types = 0;               ///< rows of a table of segments (BERT)

@@ -107,6 +107,8 @@ struct Habits {
   bool kbit_dequantizes_to_fp16 = false;
   LossHabits loss;
   ModelHabits model;
+  /// Classes that never upcast their logits computed their own loss on them, apart from the shared loss function.
+  bool plain_classes_skip_upcast = false;
   /// Copies that modules_to_save trains keep the dtype that their originals were loaded in (PEFT before 0.12).
   bool saved_modules_as_loaded = false;
   bool expandable_segments = false;  ///< the stack sets PyTorch's allocator to one segment that grows
