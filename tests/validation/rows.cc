@@ -69,6 +69,7 @@ void Describe(Row& row, const Json& json) {
 void Measure(Row& row, const Json& measured) {
   row.statistic = TextOr(measured, "statistic", "");
   row.measured_bytes = NumberOr(measured, "bytes", 0);
+  row.unit_certain = measured.value("unit_certain", true);
   if (measured.value("oom", false)) row.outcome = Outcome::kOutOfMemory;
   if (measured.value("ran", false)) row.outcome = Outcome::kRan;
   row.parameters = NumberOr(measured, "parameters", 0);

@@ -33,6 +33,7 @@ struct Row {
   bool varied = false;     ///< lengths vary from batch to batch
   bool quantized = false;  ///< the base is
   double measured_bytes = 0;
+  bool unit_certain = true;              ///< else GB may have been 10^9 where the row has 2^30
   double usable_bytes = 0;               ///< of the card; 0 where none is stated
   std::string gpu_architecture;          ///< empty where none is stated
   double workspace_bytes = 0;            ///< of the math libraries, as the estimate has it

@@ -122,7 +122,8 @@ TEST(ClassesFirst, SoftmaxCopiesItsInput) {
   workload.habits.loss_shifts_logits = true;
   Workload plain = workload;
   plain.habits.loss.classes_first = false;
-  EXPECT_EQ(LossOf(workload).peak - LossOf(plain).peak, kLogits * 4);
+  // Of what was shifted: a token a sequence fewer.
+  EXPECT_NEAR(LossOf(workload).peak - LossOf(plain).peak, kLogits * 4, kLogits * 4 / 500);
   EXPECT_EQ(LossOf(workload).after, LossOf(plain).after);  // nothing of it is kept
 }
 
