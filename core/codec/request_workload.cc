@@ -272,6 +272,7 @@ void FillWorkload(RequestReading& reading) {
   workload.checkpoint_every = request.checkpointing.every.value_or(1);
   workload.attention = ReadAttention(*request.attention);
   workload.loss = ReadLoss(*request.loss);
+  workload.compile = *request.compile;
   workload.fused = ReadFusedKernels(*request.fused_kernels);
   workload.habits = HabitsOf(*reading.stack, workload.architecture);
   workload.parallel = ReadParallel(request.parallel);

@@ -131,6 +131,7 @@ struct Workload {
   std::int64_t checkpoint_every = 1;  ///< kFull and kOffload: every n-th layer is checkpointed, the others keep all
   AttentionKernel attention = AttentionKernel::kSdpa;
   Loss loss = Loss::kStandard;
+  bool compile = false;  ///< torch.compile: elementwise operations are fused
   FusedKernels fused;
   Habits habits;
   Parallel parallel;

@@ -10,6 +10,7 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
   Node& node = nodes_[static_cast<std::size_t>(edge.node)];
   StorageId& slot = node.gradients[edge.slot];
   const bool of_weight = node.kind == OpKind::kLeaf && node.is_weight;
+  if (node.kind == OpKind::kLeaf) Make(gradient);
   if (of_weight) {
     Storage& storage = step_.storages[static_cast<std::size_t>(gradient)];
     storage.term = Term::kGradients;
@@ -24,7 +25,8 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
   } else {
     // A second use of the tensor: the engine adds the two into a new one.
     const Storage first = step_.storages[static_cast<std::size_t>(slot)];
-    const StorageId sum = Allocate(first.elements, first.dtype, "gradient sum");
+    const StorageId sum = AllocateFused(first.elements, first.dtype, "gradient sum", {slot, gradient});
+    if (node.kind == OpKind::kLeaf) Make(sum);
     if (first.term == Term::kGradients) step_.storages.back().term = Term::kGradients;
     Release(slot);
     Release(gradient);
@@ -64,7 +66,7 @@ void Tracer::DepositResults(Node& node, Results& results) {
     if (results[i] == kNoStorage) continue;
     const Storage result = step_.storages[static_cast<std::size_t>(results[i])];
     if (result.dtype == node.in_dtypes[i] || node.edges[i].node < 0) continue;
-    const StorageId cast = Allocate(result.elements, node.in_dtypes[i], "gradient cast");
+    const StorageId cast = AllocateFused(result.elements, node.in_dtypes[i], "gradient cast", {results[i]});
     Release(results[i]);
     results[i] = cast;
   }
@@ -212,8 +214,7 @@ Tracer::Results Tracer::LogSoftmaxRowsGradient(Node& node) {
 Tracer::Results Tracer::ChunkedLossGradients(Node& node) {
   const Dtype scores = step_.storages[static_cast<std::size_t>(node.saved[0])].dtype;
   const StorageId into = Allocate(node.extra, scores, "gradient");
-  const StorageId out_of = Allocate(node.extra, scores, "gradient");
-  Release(out_of);
+  if (!fuses_) Release(Allocate(node.extra, scores, "gradient"));
   Release(into);
   Release(node.saved[0]);
   node.saved_count = 0;
@@ -223,6 +224,7 @@ Tracer::Results Tracer::ChunkedLossGradients(Node& node) {
 Tracer::Results Tracer::GradientsOf(Node& node) {
   switch (node.kind) {
     case OpKind::kView:
+    case OpKind::kBoundary:
     case OpKind::kAdd:
     case OpKind::kCat:
     case OpKind::kUnitEntry:
@@ -307,7 +309,14 @@ void Tracer::RunNode(std::int32_t index) {
   }
   scope = node.scope;
   if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
-  Results results = GradientsOf(node);
+  if (fuses_ && !IsFusible(node.kind)) {
+    for (const StorageId gradient : node.gradients) {
+      if (gradient != kNoStorage) Make(gradient);
+    }
+  }
+  const bool passes = node.kind == OpKind::kView || node.kind == OpKind::kAdd || node.kind == OpKind::kCat;
+  const bool fused = fuses_ && IsFusible(node.kind) && !passes;
+  Results results = fused ? FusedGradients(node) : GradientsOf(node);
   DepositResults(node, results);
 }
 
@@ -338,6 +347,7 @@ Value Tracer::RunAgain(const Recomputation& recomputation, const std::array<Valu
   kept_ = 0;
   kept_limit_ = recomputation.kept;
   Value out = recomputation.module(inputs);
+  Make(At(out).storage);
   EndAutocast();
   mode_ = Mode::kRecord;
   for (; taken_ < recomputation.outputs.size(); ++taken_) Release(recomputation.outputs[taken_]);

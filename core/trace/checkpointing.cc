@@ -18,6 +18,8 @@ bool ChecksLayer(const Workload& workload, std::int64_t index) {
 CheckpointRule LayerRule(const Workload& workload) {
   const Habits& habits = workload.habits;
   CheckpointRule rule{.recompute = habits.recompute, .to_host = workload.checkpointing == Checkpointing::kOffload};
+  // A compiled graph runs to its end.
+  if (workload.compile && rule.recompute == Recompute::kStopsEarly) rule.recompute = Recompute::kWhole;
   if (workload.checkpointing == Checkpointing::kSelective) {
     rule.keeps_attention = true;
     rule.keeps_odd_products = habits.selective_checkpoint == SelectiveCheckpoint::kAllButEverySecondProduct;

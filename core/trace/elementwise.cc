@@ -31,7 +31,8 @@ Value Tracer::Copy(Value x, const char* role) {
   Node& node = Begin(OpKind::kView);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  Value copy = AddOutput(node, Allocate(tensor.elements, tensor.dtype, role), tensor.elements, tensor.dtype);
+  Value copy = AddOutput(node, AllocateFused(tensor.elements, tensor.dtype, role, {tensor.storage}), tensor.elements,
+                         tensor.dtype);
   x.Drop();
   return copy;
 }
@@ -41,7 +42,7 @@ Value Tracer::Cast(Value x, Dtype to) {
   if (tensor.dtype == to) return x;
   Node& node = Begin(OpKind::kCast);
   AddInput(node, x);
-  Value cast = AddOutput(node, Allocate(tensor.elements, to, "cast"), tensor.elements, to);
+  Value cast = AddOutput(node, AllocateFused(tensor.elements, to, "cast", {tensor.storage}), tensor.elements, to);
   x.Drop();
   return cast;
 }
@@ -52,7 +53,7 @@ Value Tracer::Elementwise(Value x, bool keeps_input, bool keeps_output, const ch
   const Tensor tensor = At(x);
   const bool wanted = NeedsBackward(node);
   if (wanted && keeps_input) Keep(node, tensor.storage);
-  const StorageId out = Allocate(tensor.elements, tensor.dtype, role);
+  const StorageId out = AllocateFused(tensor.elements, tensor.dtype, role, {tensor.storage});
   if (wanted && keeps_output) Keep(node, out);
   Value value = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
@@ -75,7 +76,8 @@ Value Tracer::Pow(Value x) {
   AddInput(node, x);
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
-  Value power = AddOutput(node, Allocate(tensor.elements, tensor.dtype, "pow"), tensor.elements, tensor.dtype);
+  Value power = AddOutput(node, AllocateFused(tensor.elements, tensor.dtype, "pow", {tensor.storage}), tensor.elements,
+                          tensor.dtype);
   x.Drop();
   return power;
 }
@@ -93,7 +95,7 @@ Value Tracer::Rsqrt(Value x) {
   Node& node = Begin(OpKind::kRsqrt);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  const StorageId out = Allocate(tensor.elements, tensor.dtype, "rsqrt");
+  const StorageId out = AllocateFused(tensor.elements, tensor.dtype, "rsqrt", {tensor.storage});
   if (NeedsBackward(node)) Keep(node, out);
   Value root = AddOutput(node, out, tensor.elements, tensor.dtype);
   x.Drop();
@@ -106,7 +108,7 @@ Value Tracer::Add(Value a, Value b) {
   AddInput(node, b);
   const Size elements = Larger(At(a).elements, At(b).elements);
   const Dtype dtype = Promote(At(a).dtype, At(b).dtype);
-  Value sum = AddOutput(node, Allocate(elements, dtype, "add"), elements, dtype);
+  Value sum = AddOutput(node, AllocateFused(elements, dtype, "add", {At(a).storage, At(b).storage}), elements, dtype);
   a.Drop();
   b.Drop();
   return sum;
@@ -120,7 +122,8 @@ Value Tracer::Mul(Value a, Value b) {
   if (RequiresGradient(a)) Keep(node, At(b).storage);
   const Size elements = Larger(At(a).elements, At(b).elements);
   const Dtype dtype = Promote(At(a).dtype, At(b).dtype);
-  Value product = AddOutput(node, Allocate(elements, dtype, "mul"), elements, dtype);
+  Value product =
+      AddOutput(node, AllocateFused(elements, dtype, "mul", {At(a).storage, At(b).storage}), elements, dtype);
   a.Drop();
   b.Drop();
   return product;
@@ -159,8 +162,11 @@ Value Tracer::Dropout(Value x, double probability) {
   Node& node = Begin(OpKind::kElementwise);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  const StorageId out = Allocate(tensor.elements, tensor.dtype, "dropout");
+  // Fused, the mask is what random numbers leave, and the output comes of it; else the kernel makes both at once.
+  const StorageId whole = fuses_ ? kNoStorage : Allocate(tensor.elements, tensor.dtype, "dropout");
   const StorageId mask = Allocate(tensor.elements, Dtype::kBool, "dropout mask");
+  const StorageId out =
+      fuses_ ? AllocateFused(tensor.elements, tensor.dtype, "dropout", {tensor.storage, mask}) : whole;
   if (NeedsBackward(node)) Keep(node, mask);
   Release(mask);
   Value dropped = AddOutput(node, out, tensor.elements, tensor.dtype);
@@ -174,7 +180,8 @@ Value Tracer::Cat(Value a, Value b) {
   AddInput(node, b);
   const Size elements{At(a).elements.coefficient + At(b).elements.coefficient, At(a).elements.axis};
   const Dtype dtype = At(a).dtype;
-  Value joined = AddOutput(node, Allocate(elements, dtype, "cat"), elements, dtype);
+  Value joined =
+      AddOutput(node, AllocateFused(elements, dtype, "cat", {At(a).storage, At(b).storage}), elements, dtype);
   a.Drop();
   b.Drop();
   return joined;
@@ -186,7 +193,8 @@ Value Tracer::ExpandHeads(Value x, double copies) {
   AddInput(node, x);
   const Tensor tensor = At(x);
   const Size elements = tensor.elements * copies;
-  Value expanded = AddOutput(node, Allocate(elements, tensor.dtype, "repeated heads"), elements, tensor.dtype);
+  Value expanded = AddOutput(node, AllocateFused(elements, tensor.dtype, "repeated heads", {tensor.storage}), elements,
+                             tensor.dtype);
   x.Drop();
   return expanded;
 }

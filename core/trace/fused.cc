@@ -27,7 +27,7 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
     if (w) Keep(node, At(w).storage);
     if (b) Keep(node, At(b).storage);
   }
-  const StorageId out = Allocate(tensor.elements, tensor.dtype, "layer_norm");
+  const StorageId out = AllocateFused(tensor.elements, tensor.dtype, "layer_norm", {tensor.storage});
   const Dtype statistics = IsLowPrecision(tensor.dtype) ? Dtype::kFp32 : tensor.dtype;
   const StorageId mean = Allocate(rows, statistics, "mean");
   const StorageId rstd = Allocate(rows, statistics, "rstd");
@@ -160,6 +160,11 @@ Value Tracer::ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk)
   AddInput(node, logits);
   node.extra = chunk;
   const Tensor tensor = At(logits);
+  constexpr Size kScalar{1, Axis::kOnce};
+  if (fuses_ && !upcast) {  // every chunk's loss is a graph of its own, which computes from the logits both ways
+    if (NeedsBackward(node)) Keep(node, tensor.storage);
+    return AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
+  }
   if (upcast) logits.Drop();
   const bool upcasts = !upcast && tensor.dtype != Dtype::kFp32;
   const StorageId upcast_chunk = upcasts ? Allocate(chunk, Dtype::kFp32, "upcast chunk") : kNoStorage;
@@ -167,7 +172,6 @@ Value Tracer::ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk)
   if (upcasts) Release(upcast_chunk);
   if (NeedsBackward(node)) Keep(node, kept);
   Release(kept);
-  constexpr Size kScalar{1, Axis::kOnce};
   return AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
 }
 
@@ -185,6 +189,7 @@ Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& input
   products_ = 0;
   kept_ = 0;
   Value out = module(inputs);
+  Make(At(out).storage);
   mode_ = outer;
   checkpoint_ = -1;
   Tensor& tensor = At(out);

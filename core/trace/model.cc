@@ -199,6 +199,7 @@ Value ReceiveHidden(Tracer& tracer, const Workload& workload) {
 
 TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unrolling) {
   const Architecture& architecture = workload.architecture;
+  if (workload.compile) tracer.FuseElementwise();
   ModuleFactory factory(tracer, workload);
   TracedModel model;
   model.workload = &workload;
@@ -239,6 +240,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
     const auto period = static_cast<std::int64_t>(stretch.layers.size());
     tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
     for (const LayerModule& layer : stretch.layers) {
+      hidden = tracer.Boundary(hidden);
       if (layer.unit >= 0) hidden = tracer.EnterUnit(layer.unit, hidden);
       if (layer.checkpointed) {
         const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {
@@ -252,6 +254,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
     }
   }
   tracer.BeginSection(moment, -1, 1, 1);
+  hidden = tracer.Boundary(hidden);
   if (model.final_norm) {
     tracer.scope = {model.final_norm->path, Term::kNorms, false};
     hidden = Forward(tracer, *model.final_norm, hidden, kOnePerToken);

@@ -55,7 +55,9 @@ StorageId Tracer::AllocateAttention(Size elements, Dtype dtype, const char* role
 void Tracer::Release(StorageId storage) {
   std::int32_t& references = references_[static_cast<std::size_t>(storage)];
   if (references < 0) return;
-  if (--references == 0) step_.events.push_back({storage, -1});
+  if (--references > 0) return;
+  if (IsDeferred(storage)) return ForgetSources(storage);
+  step_.events.push_back({storage, -1});
 }
 
 void Tracer::EndAutocast() {
@@ -165,6 +167,7 @@ void Tracer::AddInput(Node& node, const Value& input) {
   const int i = node.inputs++;
   if (!input) return;
   const Tensor& tensor = At(input);
+  if (!IsFusible(node.kind)) Make(tensor.storage);
   node.in_elements[static_cast<std::size_t>(i)] = tensor.elements;
   node.in_dtypes[static_cast<std::size_t>(i)] = tensor.dtype;
   if (!tensor.requires_gradient || !gradients_) return;

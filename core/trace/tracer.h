@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,7 @@ enum class OpKind : std::uint8_t {
   kEmbedding,
   kAttention,  ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
+  kBoundary,        ///< a compiled graph ends and the next begins: what crosses is written out
   kChunkedLoss,     ///< the kept log-probabilities give way to the gradient, chunk by chunk
   kCheckpoint,      ///< a module that is run again in backward
   kUnitEntry,       ///< a sharded module starts here: in backward it is done
@@ -220,6 +222,10 @@ class Tracer {
   /// by chunk into the gradient of the logits. `upcast` is the logits' fp32 copy that the loss reads instead of them;
   /// where it is empty every chunk is upcast in turn.
   Value ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk);
+  /// From here on elementwise operations are fused, as torch.compile does.
+  void FuseElementwise() { fuses_ = true; }
+  /// x where one compiled graph ends and the next begins; x itself where nothing is fused.
+  Value Boundary(const Value& x);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
   Value Narrow(const Value& x, Size part);
   Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
@@ -336,6 +342,16 @@ class Tracer {
   void ReleaseHeldToEnd();
   Value Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_gradient);
   StorageId Allocate(Size elements, Dtype dtype, const char* role);
+  /// The result of an operation that a compiler fuses: it takes no memory until something needs it written out
+  /// (`Make`); until then what it is computed from lives on. An ordinary storage where nothing is fused.
+  StorageId AllocateFused(Size elements, Dtype dtype, const char* role, std::span<const StorageId> sources);
+  StorageId AllocateFused(Size elements, Dtype dtype, const char* role, std::initializer_list<StorageId> sources) {
+    return AllocateFused(elements, dtype, role, std::span(sources.begin(), sources.size()));
+  }
+  static bool IsFusible(OpKind kind);
+  bool IsDeferred(StorageId storage) const;
+  void ForgetSources(StorageId storage);
+  void Make(StorageId storage);
   /// Of a matrix product without a bias, or of attention: a checkpoint's rule may keep it, and a recomputation then
   /// takes it from there.
   StorageId AllocateProduct(Size elements, Dtype dtype, const char* role);
@@ -389,6 +405,7 @@ class Tracer {
   Results LogSumExpRowsGradient(const Node& node);
   Results LogSoftmaxRowsGradient(Node& node);
   Results ChunkedLossGradients(Node& node);
+  Results FusedGradients(const Node& node);
   void DepositResults(Node& node, Results& results);
   void FreeNode(Node& node);
   void CloseSection();
@@ -397,8 +414,17 @@ class Tracer {
   bool gradients_ = true;
   ShardedUnits* units_ = nullptr;
   Mode mode_ = Mode::kRecord;
-  std::int32_t kept_ = 0;         ///< in kDiscard and kRecompute
-  std::int32_t kept_limit_ = 0;   ///< in kRecompute
+  std::int32_t kept_ = 0;        ///< in kDiscard and kRecompute
+  std::int32_t kept_limit_ = 0;  ///< in kRecompute
+  /// A storage that nothing has written out yet, and where its sources stand in `sources_`.
+  struct Deferred {
+    std::int32_t first_source = 0;
+    std::int32_t source_count = 0;
+    bool pending = false;
+  };
+  bool fuses_ = false;
+  std::vector<Deferred> deferred_;  ///< of the first storages; empty where nothing is fused
+  std::vector<StorageId> sources_;
   std::int32_t checkpoint_ = -1;  ///< in kDiscard and kRecompute: which recomputation
   std::int32_t products_ = 0;     ///< matrix products of the checkpoint so far
   std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far

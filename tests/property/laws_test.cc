@@ -97,6 +97,8 @@ TEST_F(Laws, MoreBatchOrLengthNeverNeedsLess) {
 TEST_F(Laws, CheckpointingNeverKeepsMoreAfterTheForwardPass) {
   ForEachWorkload([](const Workload& workload) {
     Workload plain = workload;
+    // A compiled layer of a narrow MLP and few heads, its residual stream in fp32, may keep less than its input weighs.
+    plain.compile = false;
     plain.parallel.pipeline = 1;  // another rank of a pipeline may be the busiest
     plain.parallel.gpus = 2;
     plain.checkpointing = Checkpointing::kNone;
@@ -126,8 +128,10 @@ TEST_F(Laws, OffloadedCheckpointsAreOnTheHostOrOnTheCard) {
 TEST_F(Laws, FewerCheckpointedLayersNeverKeepLess) {
   ForEachWorkload([](const Workload& workload) {
     Workload checkpointed = workload;
+    checkpointed.compile = false;
     checkpointed.parallel = {};  // another rank of a pipeline may be the busiest
     checkpointed.checkpointing = Checkpointing::kFull;
+    checkpointed.compile = false;  // see above
     checkpointed.checkpoint_every = 1;
     const double all = Estimate(checkpointed).phases.after_forward;
     checkpointed.checkpoint_every = 2;

@@ -162,6 +162,7 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.optimizer_in_backward = workload.batch.gradient_accumulation == 1 && Chance(random, 15);
   RandomizeSharding(random, workload);
   RandomizeStages(random, workload);
+  workload.compile = Chance(random, 20);
   return workload;
 }
 
