@@ -51,12 +51,12 @@ Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
     model.token_types = reading.config.Count("type_vocab_size", 0, kSizeLimit).value_or(kSegments);
   }
   model.has_final_norm = family.has_final_norm;
-  model.head_bias = family.head_bias;
   model.eager_only = family.eager_only;
   model.plain_logits = HasPlainLogits(family.model_type);
   model.logits_softcap = ReadSoftcap(reading, "final_logit_softcapping");
   model.embedding_dropout = ReadDropout(reading, family.embedding_dropout_key);
   model.final_norm = family.norm;
+  model.head_bias = family.head_bias || (!family.head_bias_key.empty() && reading.config.Flag(family.head_bias_key).value_or(false));
   model.layer_path = family.layer_path;
   model.runs = ReadLayerRuns(reading, sizes);
   return model;

@@ -31,6 +31,7 @@ enum class WindowRule : std::uint8_t {
   kNone,
   kAllLayers,     ///< `sliding_window`, 4096 when missing, none when null (mistral)
   kUpperLayers,   ///< only with `use_sliding_window`: layers from `max_window_layers` on (qwen2, qwen3)
+  kChunked,       ///< `attention_chunk_size` on all but every fourth layer, which has no positions (Llama 4)
   kAlternating,   ///< every other layer, the first included (gemma2)
   kPattern,       ///< all but every n-th layer, n being `sliding_window_pattern` (gemma3, cohere2, olmo3, exaone4)
   kPatternFirst,  ///< the same, counted from the first layer, which attends to all (modernbert)
@@ -55,8 +56,11 @@ using ResolveFamily = void (*)(const ObjectReader& config, Family& family);
 /// Which layers have experts; the others have a dense MLP.
 enum class ExpertLayers : std::uint8_t {
   kAll,
-  kFirstDense,  ///< all but the first `first_k_dense_replace` (DeepSeek, GLM)
-  kSparseStep,  ///< every `decoder_sparse_step`-th, unless in `mlp_only_layers` (Qwen)
+  kFirstDense,   ///< all but the first `first_k_dense_replace` (DeepSeek, GLM)
+  kSparseStep,   ///< every `decoder_sparse_step`-th, unless in `mlp_only_layers` (Qwen)
+  kInterleaved,  ///< every `interleave_moe_layer_step`-th (Llama 4)
+  kPeriod,       ///< one in `expert_layer_period` at `expert_layer_offset` (Jamba)
+  kRange,        ///< from `moe_layer_start_index` to `moe_layer_end_index`, every `moe_layer_interval`-th (ERNIE 4.5)
 };
 
 /// How wide the expert that every token visits is.
@@ -64,17 +68,34 @@ enum class SharedExpert : std::uint8_t {
   kNone,
   kCount,  ///< `n_shared_experts` times the width of one (DeepSeek)
   kWidth,  ///< `shared_expert_intermediate_size` (Qwen 2 MoE); 0 for none
+  kSame,   ///< one as wide as a routed expert (Llama 4, HunYuan)
 };
 
-/// Whether the weights of the chosen experts are divided by their sum.
-enum class NormalizeRule : std::uint8_t { kNever, kAlways, kByKey /*`norm_topk_prob`, false when missing*/ };
+/// Whether the weights of the chosen experts are divided by their sum: never, always, or by `norm_topk_prob`, which is
+/// false or true where it is missing.
+enum class NormalizeRule : std::uint8_t { kNever, kAlways, kByKey, kUnlessKey };
+
+/// The mixer of layers that have no ordinary attention.
+enum class OtherMixer : std::uint8_t { kNone, kLatent, kMamba1, kMamba2, kGatedDelta, kLightning, kShortConvolution };
+
+/// Which layers have it.
+enum class MixerLayers : std::uint8_t {
+  kAll,
+  kPeriod,       ///< all but one in `attn_layer_period`, at `attn_layer_offset` (Jamba)
+  kListed,       ///< as a list of the config names them
+  kSingleParts,  ///< the same; each layer is a mixer or a feed-forward part alone (Nemotron-H)
+};
 
 /// What a class with routed experts does without being asked.
 struct ExpertClass {
   ExpertLayers layers = ExpertLayers::kAll;
   SharedExpert shared = SharedExpert::kNone;
   NormalizeRule normalizes = NormalizeRule::kAlways;
-  Router router;                 ///< all but its matrix's sizes
+  Router router;                           ///< all but its matrix's sizes
+  Division division = Division::kInPlace;  ///< where the weights are normalized
+  ExpertForm form = ExpertForm::kByVersion;
+  ExpertGate gate = ExpertGate::kPlain;
+  bool biases = false;           ///< on the router and on every expert (gpt-oss)
   bool shared_first = false;     ///< the shared expert runs before the router
   const char* shared_gate = "";  ///< module that scales the shared expert; empty for none
   const char* shared_gate_proj = "mlp.shared_experts.gate_proj";
@@ -112,6 +133,17 @@ struct Family {
   EagerStyle eager = EagerStyle::kFp32Softmax;
   ScoreBias score_bias = ScoreBias::kNone;
   bool eager_only = false;
+  std::string_view qk_norm_key = "";  ///< a flag that switches it on; empty: it is there
+  bool qk_norm_by_default = false;    ///< where that flag is missing
+  bool norms_turned = false;
+  bool output_gate = false;
+  std::string_view head_bias_key = "";  ///< a flag that gives the output head a bias
+  bool sinks = false;
+  OtherMixer other_mixer = OtherMixer::kNone;
+  MixerLayers mixer_layers = MixerLayers::kAll;
+  bool complex_rotary = false;     ///< kLatent
+  bool indexer = false;            ///< kLatent
+  bool joined_delta = true;        ///< kGatedDelta
   bool learned_positions = false;  ///< a table of `n_positions` rows instead of rotary positions
   std::int64_t position_offset = 0;
   bool gated = true;
@@ -133,6 +165,7 @@ struct Family {
   bool linear_by_hand = false;           ///< see LinearShape
   std::int64_t kv_heads_by_default = 0;  ///< where the config has no key for it; 0, or a null: as many as heads
   std::int64_t head_dim_by_default = 0;  ///< 0: hidden size / heads
+  std::string_view width_key = "";       ///< of a dense MLP where it has a name of its own
   std::int64_t widths_in_ffn = 1;        ///< intermediate_size / this is the width of each matrix
   std::string_view activation_key = "hidden_act";
   std::string_view activation_by_default = "silu";

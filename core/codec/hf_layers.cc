@@ -8,6 +8,7 @@
 
 #include "core/codec/hf_blocks.h"
 #include "core/codec/hf_experts.h"
+#include "core/codec/hf_mixers.h"
 #include "core/codec/hf_parts.h"
 
 namespace tunefit {
@@ -16,16 +17,22 @@ namespace {
 constexpr std::int64_t kWindowLimit = 100000000;
 /// Longest period of a pattern of layers that is looked for.
 constexpr std::size_t kLongestPeriod = 16;
+/// Llama 4: one layer in so many has no positions.
+constexpr std::int64_t kPositionsPeriod = 4;
 constexpr std::size_t kSlides = 1;
 constexpr std::size_t kHasExperts = 2;
 constexpr std::size_t kIsStill = 4;
 constexpr std::size_t kIsFirst = 8;
+/// Kinds of layers by their mixer come in steps of this.
+constexpr std::size_t kMixerKind = 16;
+constexpr std::size_t kLayerKinds = 6;
 /// Default of `max_window_layers` in Qwen2Config and Qwen3Config.
 constexpr std::int64_t kDefaultWindowLayers = 28;
 
 /// Tokens of the window, or 0 where the config switches it off.
 std::int64_t ReadWindow(const ObjectReader& config, const Family& family) {
   const WindowRule rule = family.window;
+  if (rule == WindowRule::kChunked) return config.Count("attention_chunk_size", 1, kWindowLimit).value_or(8192);
   const std::int64_t window = config.Count("sliding_window", 1, kWindowLimit).value_or(family.window_by_default);
   if (rule == WindowRule::kNone || config.IsNull("sliding_window")) return 0;
   if (rule == WindowRule::kUpperLayers && !config.Flag("use_sliding_window").value_or(false)) return 0;
@@ -69,11 +76,22 @@ std::vector<bool> SlidingLayers(const ObjectReader& config, const Family& family
   const std::int64_t pattern = PatternOf(config, family);
   std::vector<bool> slides;
   for (std::int64_t i = 0; i < layers; ++i) {
-    if (rule == WindowRule::kPattern || rule == WindowRule::kPatternFirst) {
-      const std::int64_t place = rule == WindowRule::kPatternFirst ? i : i + 1;
-      slides.push_back(pattern > 0 && place % pattern != 0);
-    } else {
-      slides.push_back(rule == WindowRule::kAlternating ? i % 2 == 0 : i >= first);
+    switch (rule) {
+      case WindowRule::kPattern:
+        slides.push_back(pattern > 0 && (i + 1) % pattern != 0);
+        break;
+      case WindowRule::kPatternFirst:
+        slides.push_back(pattern > 0 && i % pattern != 0);
+        break;
+      case WindowRule::kChunked:
+        slides.push_back((i + 1) % kPositionsPeriod != 0);
+        break;
+      case WindowRule::kAlternating:
+        slides.push_back(i % 2 == 0);
+        break;
+      default:
+        slides.push_back(i >= first);
+        break;
     }
   }
   return slides;
@@ -103,6 +121,14 @@ std::vector<bool> ReadStillLayers(const ObjectReader& config, const Family& fami
     }
   }
   return still;
+}
+
+/// Gives a layer its mixer, or takes away the part that it does not have.
+void Assemble(Block& block, LayerKind kind, const std::optional<Mixer>& other) {
+  const bool has_other = kind == LayerKind::kOther || kind == LayerKind::kOtherOnly;
+  if (has_other && other) block.mixer = *other;
+  if (kind == LayerKind::kMlpOnly || kind == LayerKind::kExpertsOnly) block.mixer = NoPart{};
+  if (kind == LayerKind::kAttentionOnly || kind == LayerKind::kOtherOnly) block.feed_forward = NoPart{};
 }
 
 /// How many layers from `start` on repeat the `period` before them, period by period.
@@ -144,24 +170,34 @@ std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& siz
   block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
   block.scales_residual = family.scales_residual_and_logits;
   if (family.lists_blocks) return ReadPrunedLayers(reading, sizes, block);
-  // A kind for each combination: bit 0 slides, bit 1 has experts, bit 2 does not turn, bit 3 is the first.
+  // A kind for each combination of window, experts, still positions, first layer and mixer.
   const std::int64_t window = ReadWindow(reading.config, family);
   const std::vector<bool> slides = ReadSlidingLayers(reading.config, family, sizes.layers, window);
   const ExpertPlan plan = ReadExperts(reading, sizes);
   const std::vector<bool> still = ReadStillLayers(reading.config, family, slides, sizes.layers);
-  std::vector<Block> kinds(16, block);
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    if ((kind & kSlides) != 0) std::get<Attention>(kinds[kind].mixer).window = window;
-    if ((kind & kIsStill) != 0) std::get<Attention>(kinds[kind].mixer).rotary = Rotary::kNone;
-    kinds[kind].lacks_first_norm = (kind & kIsFirst) != 0;
-    if ((kind & kHasExperts) != 0) kinds[kind].feed_forward = plan.experts;
-  }
+  const MixerPlan mixers = ReadMixers(reading, sizes);
   std::vector<std::size_t> layers(static_cast<std::size_t>(std::max<std::int64_t>(sizes.layers, 0)), 0);
+  std::vector<Block> kinds(kMixerKind * kLayerKinds, block);
   for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerKind mixer = i < mixers.layers.size() ? mixers.layers[i] : LayerKind::kAttention;
+    layers[i] = static_cast<std::size_t>(mixer) * kMixerKind;
     if (i < slides.size() && slides[i]) layers[i] |= kSlides;
     if (i < still.size() && still[i]) layers[i] |= kIsStill;
     if (i == 0 && family.lacks_first_norm) layers[i] |= kIsFirst;
-    if (i < plan.layers.size() && plan.layers[i]) layers[i] |= kHasExperts;
+    const bool dense = mixer == LayerKind::kMlpOnly || mixer == LayerKind::kExpertsOnly;
+    if (!dense && i < plan.layers.size() && plan.layers[i]) layers[i] |= kHasExperts;
+  }
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    auto& attention = std::get<Attention>(kinds[kind].mixer);
+    if ((kind & kSlides) != 0) attention.window = window;
+    if ((kind & kIsStill) != 0) {
+      attention.rotary = Rotary::kNone;
+      if (attention.norms_turned) attention.qk_norm = QkNorm::kNone;
+    }
+    kinds[kind].lacks_first_norm = (kind & kIsFirst) != 0;
+    const auto mixer = static_cast<LayerKind>(kind / kMixerKind);
+    if ((kind & kHasExperts) != 0 || mixer == LayerKind::kExpertsOnly) kinds[kind].feed_forward = plan.experts;
+    Assemble(kinds[kind], mixer, mixers.other);
   }
   return FoldLayers(kinds, layers);
 }

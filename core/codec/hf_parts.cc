@@ -129,7 +129,7 @@ Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
   const std::int64_t query_width = sizes.heads * sizes.head_dim;
   const std::int64_t kv_width = sizes.kv_heads * sizes.head_dim;
   if (family.layout == QkvLayout::kSeparate) {
-    attention.query = {family.query, sizes.hidden, query_width, bias.qkv};
+    attention.query = {family.query, sizes.hidden, query_width * (family.output_gate ? 2 : 1), bias.qkv};
     attention.key = {family.key, sizes.hidden, kv_width, bias.qkv};
     attention.value = {family.value, sizes.hidden, kv_width, bias.qkv};
   } else {
@@ -137,7 +137,12 @@ Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
   }
   attention.output = {family.output, query_width, sizes.hidden, bias.output};
   FillPositions(reading, attention);
-  attention.qk_norm = family.qk_norm;
+  const std::string_view norm_key = family.qk_norm_key;
+  const bool normed = norm_key.empty() || reading.config.Flag(norm_key).value_or(family.qk_norm_by_default);
+  attention.qk_norm = normed ? family.qk_norm : QkNorm::kNone;
+  attention.norms_turned = family.norms_turned;
+  attention.output_gate = family.output_gate;
+  attention.sinks = family.sinks;
   attention.qk_norm_kind = family.qk_norm_kind;
   attention.eager = family.eager;
   attention.repeats_fused_heads = family.repeats_fused_heads;

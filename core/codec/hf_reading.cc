@@ -29,6 +29,8 @@ void ReadKvHeads(HfReading& reading, HfSizes& sizes) {
     return;
   }
   sizes.kv_heads = reading.Optional(kKvHeads, kSizeLimit);
+  const ObjectReader attention(reading.config, "attn_config");  // DBRX has them in there
+  if (attention.present()) sizes.kv_heads = attention.Count("kv_n_heads", 1, kSizeLimit).value_or(0);
   if (sizes.kv_heads != 0 || reading.Has(kKvHeads)) return;
   const bool by_class = family.kv_heads_by_default != 0 && !reading.config.IsNull(kKvHeads[0]);
   sizes.kv_heads = by_class ? family.kv_heads_by_default : sizes.heads;
@@ -63,6 +65,10 @@ void ReadWidth(HfReading& reading, HfSizes& sizes) {
     return;
   }
   const std::int64_t limit = family.widths_in_ffn * kSizeLimit;
+  if (!family.width_key.empty() && reading.config.Find(family.width_key) != nullptr) {
+    sizes.ffn = reading.config.Count(family.width_key, 1, limit).value_or(0);
+    return;
+  }
   const bool may_lack = family.experts != nullptr || reading.config.Find("block_configs") != nullptr;
   sizes.ffn = may_lack ? reading.Optional(kFfn, limit) : reading.Sized(kFfn, limit, family.sizes_by_default.ffn);
   if (sizes.ffn % reading.family.widths_in_ffn != 0) {
@@ -96,6 +102,16 @@ std::int64_t HfReading::Sized(HfNames names, std::int64_t limit, std::int64_t by
   if (by_default == 0 || Has(names)) return Required(names, limit);
   Assume(names.front(), std::to_string(by_default));
   return by_default;
+}
+
+std::int64_t HfReading::RequiredFirst(HfNames names, std::int64_t limit) const {
+  const JsonValue* value = config.Find(NameOf(names));
+  const bool listed = value != nullptr && value->kind == JsonKind::kList && !value->items.empty();
+  if (!listed) return Required(names, limit);
+  const JsonValue& first = value->items.front();
+  const bool counts = first.kind == JsonKind::kInteger && first.integer >= 1 && first.integer <= limit;
+  if (!counts) config.WrongType(NameOf(names), first, "a list of numbers");
+  return counts ? first.integer : 0;
 }
 
 void HfReading::Assume(std::string_view key, std::string value) {

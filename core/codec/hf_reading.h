@@ -31,6 +31,8 @@ class HfReading {
   std::int64_t Required(HfNames names, std::int64_t limit) const;
   /// The class's default where it is absent; without one it is required.
   std::int64_t Sized(HfNames names, std::int64_t limit, std::int64_t by_default);
+  /// The same where the config may write a list, one number for each layer, all alike (HunYuan): its first.
+  std::int64_t RequiredFirst(HfNames names, std::int64_t limit) const;
   /// The config leaves it to its class.
   void Assume(std::string_view key, std::string value);
 

@@ -34,6 +34,38 @@ void ValidatePart(Issues& issues, const Experts& experts) {
 
 void ValidatePart(Issues& /*issues*/, const NoPart& /*none*/) {}
 
+void ValidatePart(Issues& issues, const LatentAttention& attention) {
+  RequirePositive(issues, "num_attention_heads", attention.scores.heads);
+  RequirePositive(issues, "kv_lora_rank", attention.kv_rank);
+}
+
+void ValidatePart(Issues& issues, const Mamba1& mamba) { RequirePositive(issues, "mamba_d_state", mamba.state); }
+
+void ValidatePart(Issues& issues, const Mamba2& mamba) {
+  RequirePositive(issues, "mamba_n_heads", mamba.heads);
+  RequirePositive(issues, "mamba_d_head", mamba.head_dim);
+}
+
+void ValidatePart(Issues& issues, const GatedDelta& delta) {
+  RequirePositive(issues, "linear_num_key_heads", delta.key_heads);
+  RequirePositive(issues, "linear_num_value_heads", delta.value_heads);
+  if (delta.key_heads < 1 || delta.value_heads % delta.key_heads == 0) return;
+  const std::string heads = std::to_string(delta.value_heads);
+  const std::string key_heads = std::to_string(delta.key_heads);
+  issues.push_back({.code = "heads_do_not_divide",
+                    .field = "linear_num_key_heads",
+                    .message = heads + " value heads cannot share " + key_heads + " key heads evenly.",
+                    .values = {{"value", key_heads}, {"heads", heads}}});
+}
+
+void ValidatePart(Issues& issues, const LightningAttention& attention) {
+  RequirePositive(issues, "num_attention_heads", attention.heads);
+}
+
+void ValidatePart(Issues& issues, const ShortConvolution& mixer) {
+  RequirePositive(issues, "hidden_size", mixer.convolution.channels);
+}
+
 void ValidatePart(Issues& issues, const Attention& attention) {
   RequirePositive(issues, "num_attention_heads", attention.heads);
   RequirePositive(issues, "num_key_value_heads", attention.kv_heads);

@@ -17,9 +17,12 @@ enum class QkvLayout : std::uint8_t {
 /// How positions turn queries and keys.
 enum class Rotary : std::uint8_t {
   kNone,
-  kHalves,     ///< x * cos + cat(-second half, first half) * sin (Llama)
-  kPairs,      ///< neighbours are stacked instead of halves joined (GPT-J, GLM)
-  kPairsFp32,  ///< the same in fp32, cast back (Cohere)
+  kHalves,       ///< x * cos + cat(-second half, first half) * sin (Llama)
+  kPairs,        ///< neighbours are stacked instead of halves joined (GPT-J, GLM)
+  kPairsFp32,    ///< the same in fp32, cast back (Cohere)
+  kPairsSpread,  ///< the same, where every layer spreads half tables over the pairs (ERNIE 4.5)
+  kComplex,      ///< a product of complex numbers in fp32, cast back (Llama 4)
+  kCutHalves,    ///< halves turned apart and joined; the tables are half as wide (gpt-oss)
 };
 
 /// What is normalized of queries and keys before they are turned.
@@ -36,6 +39,7 @@ enum class EagerStyle : std::uint8_t {
   kOwnSoftmax,     ///< softmax in the scores' dtype; autocast makes it fp32 (BERT)
   kTypedSoftmax,   ///< softmax asked for in the hidden states' dtype (Falcon)
   kFp32Scores,     ///< queries and keys cast to fp32 before the product (GPT-J, GPT-Neo)
+  kSinks,          ///< a column for the sinks joined to the scores, softmax in their dtype (gpt-oss)
   kBiasedProduct,  ///< the product is added to the ALiBi bias in one operation (BLOOM)
 };
 
@@ -51,6 +55,7 @@ struct Attention {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;  ///< width of a value head where it is another; 0: head_dim
   /// kSeparate: q, k, v, output. Fused: qkv, (unused), (unused), output.
   LinearShape query, key, value, output;
   Rotary rotary = Rotary::kHalves;
@@ -65,6 +70,12 @@ struct Attention {
   std::int64_t window = 0;           ///< tokens of a sliding window; 0 for none
   double dropout = 0;                ///< of the attention probabilities, as the config sets it
 
+  bool norms_turned = false;  ///< queries and keys are normalized after positions turned them (Llama 4, HunYuan)
+  bool output_gate = false;   ///< q is projected with a gate whose sigmoid multiplies the output (Qwen3-Next)
+  bool sinks = false;         ///< one trained score a head that takes attention away from all keys (gpt-oss)
+
+  /// Width of a head of values and of the output.
+  std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
   bool operator==(const Attention&) const = default;
 };
 

@@ -19,23 +19,56 @@ struct Mlp {
 
 /// How a router's scores become weights of the experts that a token visits.
 enum class Scoring : std::uint8_t {
-  kSoftmax,        ///< probabilities over all experts, the best of them kept (Mixtral, Qwen)
-  kSigmoid,        ///< each expert scored alone, chosen with a correction beside the score (DeepSeek V3)
+  kSoftmax,        ///< probabilities over all experts in fp32, the best of them kept (Mixtral, Qwen)
+  kTypedSoftmax,   ///< the same in the logits' dtype (DBRX)
+  kSigmoid,        ///< each expert scored alone (DeepSeek V3)
   kChosenSoftmax,  ///< probabilities over the chosen experts only (gpt-oss, Granite)
+  kSparseMixer,    ///< experts drawn one after the other, each from the probabilities left (Phi-MoE)
+  kChosenSigmoid,  ///< the chosen experts' scores alone, the others zero (Llama 4)
 };
+
+/// What steers the choice beside the scores; none of it has gradients.
+enum class Choice : std::uint8_t {
+  kBest,
+  kGroups,           ///< the best experts of the best groups; scores of the others are masked (DeepSeek V2)
+  kCorrected,        ///< scores plus a correction (MiniMax M2, ERNIE 4.5)
+  kCorrectedGroups,  ///< both (DeepSeek V3, GLM 4.5)
+};
+
+/// How the chosen weights are divided by their sum.
+enum class Division : std::uint8_t { kNone, kInPlace, kApart };
 
 /// Sends each token to some of the experts.
 struct Router {
   LinearShape matrix;  ///< hidden size x experts
   Scoring scoring = Scoring::kSoftmax;
-  bool is_module = false;        ///< torch.nn.Linear, which adapters find, not a bare parameter
-  bool fp32_matrix = false;      ///< input and matrix are cast to fp32 for the product
-  bool normalizes = false;       ///< the chosen weights are divided by their sum
-  bool keeps_fp32 = false;       ///< weights go to the experts in fp32, not in the dtype of the logits
-  bool scales = false;           ///< weights are multiplied by a constant (routed_scaling_factor)
-  bool correction_bias = false;  ///< one number an expert that steers the choice and gets no gradient
+  bool is_module = false;         ///< torch.nn.Linear, which adapters find, not a bare parameter
+  bool fp32_matrix = false;       ///< input and matrix are cast to fp32 for the product
+  bool without_autocast = false;  ///< runs in fp32 whatever autocast says (ERNIE 4.5)
+  Choice choice = Choice::kBest;
+  Division division = Division::kNone;
+  bool keeps_fp32 = false;        ///< weights go to the experts in fp32, not in the dtype of the hidden states
+  bool fp32_scores = false;       ///< logits are cast to fp32 before they become scores
+  bool scales = false;            ///< weights are multiplied by a constant (routed_scaling_factor)
+  bool counts_correction = true;  ///< its checkpoints count the correction among their parameters, one an expert
 
+  /// The choice sees a correction beside the scores: a buffer or a parameter without gradient.
+  bool corrects() const { return choice == Choice::kCorrected || choice == Choice::kCorrectedGroups; }
   bool operator==(const Router&) const = default;
+};
+
+/// How a class runs its experts.
+enum class ExpertForm : std::uint8_t {
+  kByVersion,   ///< one grouped product over stacked matrices from transformers 5 on, modules in a loop before
+  kModules,     ///< modules in a loop, in every version (DeepSeek MoE 16B's own code)
+  kSlices,      ///< a loop over slices of stacked matrices (DBRX; gpt-oss before transformers 5)
+  kSplit,       ///< rows split by expert, a product each, joined again (Granite)
+  kEveryToken,  ///< every token through every expert, all but its own weighted zero (Llama 4)
+};
+
+enum class ExpertGate : std::uint8_t {
+  kPlain,    ///< activation(gate) x up
+  kClamped,  ///< gate and up interleaved and clamped, (up + 1) x gate x sigmoid(1.702 gate) (gpt-oss)
 };
 
 /// Feed-forward parts of which a token visits a few: `count` experts alike, and one that every token visits besides.
@@ -43,8 +76,8 @@ struct Experts {
   std::int64_t count = 0;
   std::int64_t per_token = 0;  ///< experts that a token visits
   Mlp expert;                  ///< the shapes of one
-  /// The class holds all experts in one parameter whatever the library's version (gpt-oss, Llama 4, DBRX).
-  bool always_stacked = false;
+  ExpertForm form = ExpertForm::kByVersion;
+  ExpertGate gate = ExpertGate::kPlain;
   Router router;
   bool has_shared = false;
   Mlp shared;                 ///< every token visits it

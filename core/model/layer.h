@@ -5,6 +5,8 @@
 
 #include "core/model/attention.h"
 #include "core/model/feed_forward.h"
+#include "core/model/latent_attention.h"
+#include "core/model/recurrent.h"
 
 namespace tunefit {
 
@@ -15,7 +17,8 @@ struct NoPart {
 
 /// What mixes the tokens of a sequence, and what then works on each token by itself. A new kind is one more
 /// alternative: its shapes here, `ForEachMatrix` and `CountBlock`, its module and forward pass in core/trace.
-using Mixer = std::variant<Attention, NoPart>;
+using Mixer =
+    std::variant<Attention, LatentAttention, Mamba1, Mamba2, GatedDelta, LightningAttention, ShortConvolution, NoPart>;
 using FeedForward = std::variant<Mlp, Experts, NoPart>;
 
 /// Where the norms of a layer stand, and how its two parts join the residual stream.
@@ -23,6 +26,7 @@ enum class Arrangement : std::uint8_t {
   kPreNorm,           ///< x + part(norm(x)), twice (Llama, GPT-2)
   kSandwichNorm,      ///< x + norm(part(norm(x))), twice (Gemma 2)
   kNormAfter,         ///< x + norm(part(x)), twice (OLMo 2, EXAONE 4)
+  kNormedResidual,    ///< n + part(n) with n = norm(x), both scaled, twice (MiniMax-Text)
   kPostNorm,          ///< norm(x + part(x)), twice (BERT, OPT-350m)
   kParallel,          ///< x + mixer(norm(x)) + feed_forward(norm(x)), one norm (Falcon 7B, Phi, Cohere, GPT-J)
   kParallelTwoNorms,  ///< the same with a norm for each part (GPT-NeoX, Falcon 40B)

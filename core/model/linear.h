@@ -22,7 +22,8 @@ struct LinearShape {
 enum class NormKind : std::uint8_t {
   kRmsNorm,            ///< Llama's: fp32 inside, cast back, then times the weight
   kRmsNormUnitGain,    ///< Gemma's: fp32 inside, times (1 + weight) in fp32, then cast back
-  kRmsNormFp32Gain,    ///< OLMo 2's: fp32 inside, times the weight in fp32, then cast back
+  kRmsNormFp32Gain,    ///< OLMo 2's and gpt-oss's: fp32 inside, times the weight in fp32, then cast back
+  kRmsNormBare,        ///< in fp32, without parameters, cast back (Llama 4's queries and keys)
   kLayerNorm,          ///< torch.nn.LayerNorm with weight and bias
   kLayerNormNoBias,    ///< the same kernel with a weight only (MPT, ModernBERT)
   kLayerNormBare,      ///< the same kernel in fp32, without parameters (OLMo 1)

@@ -21,6 +21,7 @@ std::int64_t VectorsOf(NormKind kind) {
     case NormKind::kLayerNormUnitGain:
       return 2;
     case NormKind::kLayerNormBare:
+    case NormKind::kRmsNormBare:
       return 0;
     case NormKind::kRmsNorm:
     case NormKind::kRmsNormUnitGain:
@@ -59,9 +60,60 @@ Number Part(const NoPart& /*none*/) {
 
 template <typename Number>
 Number Part(const Attention& attention) {
-  Number count = QkNorms<Number>(attention);
+  Number count = QkNorms<Number>(attention) + static_cast<Number>(attention.sinks ? attention.heads : 0);
   ForEachMatrix(attention, [&count](const LinearShape& matrix) { count += Linear<Number>(matrix); });
   return count;
+}
+
+template <typename Number, typename Mixer>
+Number Matrices(const Mixer& mixer) {
+  Number count = 0;
+  ForEachMatrix(mixer, [&count](const LinearShape& matrix) { count += Linear<Number>(matrix); });
+  return count;
+}
+
+template <typename Number>
+Number Convolution(const DepthwiseConvolution& convolution) {
+  return static_cast<Number>(convolution.channels) * static_cast<Number>(convolution.taps + (convolution.bias ? 1 : 0));
+}
+
+/// Matrices, the norms of the latent vectors, and the indexer's LayerNorm of its keys.
+template <typename Number>
+Number Part(const LatentAttention& attention) {
+  return Matrices<Number>(attention) + static_cast<Number>(attention.query_rank + attention.kv_rank) +
+         static_cast<Number>(attention.indexer.heads > 0 ? 2 * attention.indexer.head_dim : 0);
+}
+
+/// Matrices, convolution, A for each channel and state, D, and the three norms of step, input and output.
+template <typename Number>
+Number Part(const Mamba1& mamba) {
+  return Matrices<Number>(mamba) + Convolution<Number>(mamba.convolution) +
+         static_cast<Number>(mamba.inner) * static_cast<Number>(mamba.state + 1) +
+         static_cast<Number>(mamba.step_rank + 2 * mamba.state);
+}
+
+/// Matrices, convolution, A, D and the step's bias for each head, and the gated norm.
+template <typename Number>
+Number Part(const Mamba2& mamba) {
+  return Matrices<Number>(mamba) + Convolution<Number>(mamba.convolution) +
+         static_cast<Number>(3 * mamba.heads + mamba.inner());
+}
+
+/// Matrices, convolution, A and the step's bias for each value head, and the norm of a value head.
+template <typename Number>
+Number Part(const GatedDelta& delta) {
+  return Matrices<Number>(delta) + Convolution<Number>(delta.convolution) +
+         static_cast<Number>(2 * delta.value_heads + delta.value_dim);
+}
+
+template <typename Number>
+Number Part(const LightningAttention& attention) {
+  return Matrices<Number>(attention) + static_cast<Number>(attention.heads * attention.head_dim);
+}
+
+template <typename Number>
+Number Part(const ShortConvolution& mixer) {
+  return Matrices<Number>(mixer) + Convolution<Number>(mixer.convolution);
 }
 
 template <typename Number>
@@ -76,7 +128,7 @@ template <typename Number>
 Number Part(const Experts& experts) {
   const auto experts_count = static_cast<Number>(experts.count);
   Number count = experts_count * Part<Number>(experts.expert) + Linear<Number>(experts.router.matrix);
-  if (experts.router.correction_bias) count += experts_count;
+  if (experts.router.corrects() && experts.router.counts_correction) count += experts_count;
   if (experts.has_shared) count += Part<Number>(experts.shared);
   return count + Linear<Number>(experts.shared_gate);
 }
@@ -94,6 +146,7 @@ std::int64_t NormsOf(const Block& block) {
       return parts - (block.lacks_first_norm ? 1 : 0);
     case Arrangement::kNormAfter:
     case Arrangement::kPostNorm:
+    case Arrangement::kNormedResidual:
     case Arrangement::kParallelTwoNorms:
       break;
   }

@@ -13,7 +13,18 @@ Value RotateHalf(Tracer& tracer, const Value& x) {
   return tracer.Cat(std::move(negated), first);
 }
 
-Value Turn(Tracer& tracer, const Value& x, const LayerContext& context) {
+/// Halves that turn apart and are joined (gpt-oss): their gradients come back joined too.
+Value TurnHalves(Tracer& tracer, const Value& x, const LayerContext& context) {
+  const std::array<Value, 2> half = tracer.Halve(x);
+  Value first = tracer.Mul(half[0], context.cosine);
+  first = tracer.Add(std::move(first), tracer.Negate(tracer.Mul(half[1], context.sine)));
+  Value second = tracer.Mul(half[1], context.cosine);
+  second = tracer.Add(std::move(second), tracer.Mul(half[0], context.sine));
+  return tracer.Cat(std::move(first), std::move(second));
+}
+
+Value Turn(Tracer& tracer, const Attention& attention, const Value& x, const LayerContext& context) {
+  if (attention.rotary == Rotary::kCutHalves) return TurnHalves(tracer, x, context);
   Value straight = tracer.Mul(x, context.cosine);
   Value turned = RotateHalf(tracer, x);
   turned = tracer.Mul(std::move(turned), context.sine);
@@ -22,21 +33,47 @@ Value Turn(Tracer& tracer, const Value& x, const LayerContext& context) {
 
 /// Rotary positions on one of queries and keys: on all of a head, or on its first part, the rest joined to it again.
 Value Rotate(Tracer& tracer, const Attention& attention, const Value& x, const LayerContext& context) {
-  if (attention.rotary_dim == 0) return Turn(tracer, x, context);
+  if (attention.rotary_dim == 0) return Turn(tracer, attention, x, context);
   const double share = static_cast<double>(attention.rotary_dim) / static_cast<double>(attention.head_dim);
   Value turning = tracer.Slice(x, share);
   Value passing = tracer.Slice(x, 1 - share);
-  Value turned = Turn(tracer, turning, context);
+  Value turned = Turn(tracer, attention, turning, context);
   return tracer.Cat(std::move(turned), std::move(passing));
+}
+
+void RotateWide(Tracer& tracer, const Attention& attention, const LayerContext& context, Heads& heads) {
+  const Dtype dtype = tracer.DtypeOf(heads.query);
+  const Value wide_query = tracer.Cast(heads.query, Dtype::kFp32);
+  const Value wide_key = tracer.Cast(heads.key, Dtype::kFp32);
+  const Value query = Rotate(tracer, attention, wide_query, context);
+  const Value key = Rotate(tracer, attention, wide_key, context);
+  heads.query = tracer.Cast(query, dtype);
+  heads.key = tracer.Cast(key, dtype);
 }
 
 void RotateHeads(Tracer& tracer, const Attention& attention, const LayerContext& context, Heads& heads) {
   if (attention.rotary == Rotary::kNone) return;
-  heads.by_heads = attention.rotary_dim > 0 && !context.workload->fused.rope;
+  const bool joined = attention.rotary_dim > 0 || attention.rotary == Rotary::kCutHalves;
+  heads.by_heads = joined && !context.workload->fused.rope;
   if (context.workload->fused.rope) {
     heads.query = tracer.View(heads.query);  // rotated in place
     heads.key = tracer.View(heads.key);
     return;
+  }
+  if (attention.rotary == Rotary::kComplex) {
+    const Value wide_query = tracer.Cast(heads.query, Dtype::kFp32);
+    const Value wide_key = tracer.Cast(heads.key, Dtype::kFp32);
+    const Dtype dtype = tracer.DtypeOf(heads.query);
+    heads.query = tracer.Cast(tracer.Mul(wide_query, context.cosine), dtype);
+    heads.key = tracer.Cast(tracer.Mul(wide_key, context.cosine), dtype);
+    return;
+  }
+  if (attention.rotary == Rotary::kPairsSpread) {
+    const Size table{static_cast<double>(attention.head_dim), Axis::kLength};
+    LayerContext spread = context;
+    spread.cosine = tracer.Empty(table, Dtype::kFp32, "spread cosine");
+    spread.sine = tracer.Empty(table, Dtype::kFp32, "spread sine");
+    return RotateWide(tracer, attention, spread, heads);
   }
   if (attention.rotary != Rotary::kPairsFp32) {
     Value query = Rotate(tracer, attention, heads.query, context);
@@ -45,13 +82,7 @@ void RotateHeads(Tracer& tracer, const Attention& attention, const LayerContext&
     heads.key = std::move(key);
     return;
   }
-  const Dtype dtype = tracer.DtypeOf(heads.query);
-  const Value wide_query = tracer.Cast(heads.query, Dtype::kFp32);
-  const Value wide_key = tracer.Cast(heads.key, Dtype::kFp32);
-  const Value query = Rotate(tracer, attention, wide_query, context);
-  const Value key = Rotate(tracer, attention, wide_key, context);
-  heads.query = tracer.Cast(query, dtype);
-  heads.key = tracer.Cast(key, dtype);
+  RotateWide(tracer, attention, context, heads);
 }
 
 /// A projection seen as heads. Its gradient comes back by heads and is copied into place, unless it arrives by tokens.
@@ -94,13 +125,18 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
   const bool by_tokens = flash && attention.rotary == Rotary::kNone;
   if (attention.layout != QkvLayout::kSeparate) return ProjectFused(tracer, module, context, hidden, by_tokens);
   const auto norm = [&](const NormModule& norm_module, Value x, std::int64_t count) {
-    if (attention.qk_norm == QkNorm::kNone) return x;
+    if (attention.qk_norm == QkNorm::kNone || attention.norms_turned) return x;
     const double rows = attention.qk_norm == QkNorm::kWhole ? 1 : static_cast<double>(count);
     return Forward(tracer, norm_module, x, context.tokens * rows);
   };
   Heads heads;
-  heads.query =
-      AsHeads(tracer, norm(module.query_norm, Forward(tracer, module.query, hidden), attention.heads), by_tokens);
+  Value query = Forward(tracer, module.query, hidden);
+  if (attention.output_gate) {  // each head's query and gate lie side by side
+    std::array<Value, 2> parts = tracer.Halve(tracer.Reshape(query));
+    query = std::move(parts[0]);
+    heads.gate = tracer.Copy(std::move(parts[1]), "gate");
+  }
+  heads.query = AsHeads(tracer, norm(module.query_norm, std::move(query), attention.heads), by_tokens);
   heads.key =
       AsHeads(tracer, norm(module.key_norm, Forward(tracer, module.key, hidden), attention.kv_heads), by_tokens);
   heads.value = AsHeads(tracer, Forward(tracer, module.value, hidden), flash);
@@ -135,6 +171,9 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
     module.query_norm = factory.MakeNorm(attention.qk_norm_kind, "q_norm", query, place);
     module.key_norm = factory.MakeNorm(attention.qk_norm_kind, "k_norm", key, place);
   }
+  if (attention.sinks) {
+    module.sinks = factory.MakeVector("self_attn", "sinks", attention.heads, Term::kAttention, place);
+  }
   module.output = factory.MakeLinear(attention.output, attention.output.name, Term::kAttention, place);
   return module;
 }
@@ -145,12 +184,19 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
   heads.hidden = tracer.DtypeOf(hidden);
   tracer.scope.module = "self_attn";
   RotateHeads(tracer, *module.attention, context, heads);
+  heads.sinks = module.sinks;
+  if (module.attention->norms_turned && module.attention->qk_norm != QkNorm::kNone) {
+    const auto rows = [&](std::int64_t count) { return context.tokens * static_cast<double>(count); };
+    heads.query = Forward(tracer, module.query_norm, heads.query, rows(module.attention->heads));
+    heads.key = Forward(tracer, module.key_norm, heads.key, rows(module.attention->kv_heads));
+  }
   const Value ring = KeysOnTheirWay(tracer, heads.key, heads.value, context);
   MixerResult result = Attend(tracer, *module.attention, context, heads);
   // A fused kernel's output lies as its queries do: where that is head by head, putting tokens first copies it.
   const bool fused = context.kernel != AttentionKernel::kEager;
   Value merged = fused && heads.by_heads ? tracer.Copy(result.output, "output by tokens") : tracer.View(result.output);
   result.output.Drop();
+  if (heads.gate) merged = tracer.Mul(std::move(merged), tracer.Sigmoid(heads.gate));
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
 }
 

@@ -16,6 +16,8 @@ struct Heads {
   Value query, key, value;
   Dtype hidden = Dtype::kBf16;  ///< of the states they were projected from
   bool by_heads = false;        ///< queries lie head by head in memory, as joined ones do, and so will the output
+  Value gate{};                 ///< multiplies the output, after its sigmoid; empty where there is none
+  Value sinks{};                ///< a score for every head that no key has; empty where there are none
 };
 
 AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place);

@@ -38,6 +38,7 @@ Value Probabilities(Tracer& tracer, const Attention& attention, const Heads& hea
       return tracer.Softmax(tracer.Cast(scores, heads.hidden));
     case EagerStyle::kFp32Softmax:
     case EagerStyle::kFp32Scores:
+    case EagerStyle::kSinks:
     case EagerStyle::kBiasedProduct:
       break;
   }
@@ -45,8 +46,21 @@ Value Probabilities(Tracer& tracer, const Attention& attention, const Heads& hea
   return tracer.Cast(scores, tracer.DtypeOf(heads.query));
 }
 
+/// gpt-oss: the sinks stand as one more key (their column is not counted beside the others); the largest score is
+/// subtracted, softmax stays in the scores' dtype, and the column is cut off. `combined` is the caller's name.
+/// Source: transformers' modeling_gpt_oss.py, eager_attention_forward.
+Value ProbabilitiesBesideSinks(Tracer& tracer, const Attention& attention, const Value& sinks, const Value& scores,
+                               Value& combined) {
+  const Size rows{static_cast<double>(attention.heads), Axis::kTokens};
+  combined = tracer.Add(scores, tracer.Stretch(sinks, rows));
+  std::array<Value, 2> largest = tracer.TopK(combined, rows);
+  combined = tracer.Add(combined, tracer.Negate(std::move(largest[0])));
+  return tracer.Slice(tracer.Softmax(combined), 1);
+}
+
 MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
   const double copies = CopiesOfHeads(attention);
+  const bool joined = heads.by_heads;
   const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
   Value query = heads.query;
   Value key = tracer.ExpandHeads(heads.key, copies);
@@ -58,19 +72,26 @@ MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext
   // bmm wants heads first: transposed operands are copied unless the batch is one. The copies stand in for the
   // originals in autograd, so only the second set of bytes is transient.
   const Dtype operand = tracer.autocast().value_or(tracer.DtypeOf(query));
-  Value query_copy = tracer.Empty(IfBatched(tracer.SizeOf(query)), operand, "contiguous query");
+  Value query_copy;
+  if (!joined) query_copy = tracer.Empty(IfBatched(tracer.SizeOf(query)), operand, "contiguous query");
   Value key_copy;
   Value value_copy;
-  if (copies == 1) key_copy = tracer.Empty(IfBatched(tracer.SizeOf(key)), operand, "contiguous key");
+  if (copies == 1 && !joined) key_copy = tracer.Empty(IfBatched(tracer.SizeOf(key)), operand, "contiguous key");
   Value scores = tracer.BatchMatmul(query, key, scores_size);
   const bool in_place = attention.eager == EagerStyle::kTypedSoftmax || attention.eager == EagerStyle::kBiasedProduct;
   if (!in_place) scores = tracer.Scale(std::move(scores));
   if (attention.score_softcap) scores = Softcap(tracer, std::move(scores));
   scores = Biased(tracer, attention, context, std::move(scores));
-  scores = Probabilities(tracer, attention, heads, std::move(scores));
+  Value combined;
+  if (attention.eager == EagerStyle::kSinks) {
+    Value probabilities = ProbabilitiesBesideSinks(tracer, attention, heads.sinks, scores, combined);
+    scores = std::move(probabilities);
+  } else {
+    scores = Probabilities(tracer, attention, heads, std::move(scores));
+  }
   scores = tracer.Dropout(std::move(scores), attention.dropout);
   if (copies == 1) value_copy = tracer.Empty(IfBatched(tracer.SizeOf(value)), operand, "contiguous value");
-  Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(heads.query));
+  Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(value));
   output = tracer.Copy(std::move(output), "contiguous output");
   return {std::move(output), std::move(scores)};
 }

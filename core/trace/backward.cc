@@ -251,6 +251,12 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
     case OpKind::kLinear:
     case OpKind::kBatchMatmul:
       return GradientsInOrder(node, {1, 0});
+    case OpKind::kAddRows:
+      return AddRowsGradients(node);
+    case OpKind::kSplitMatmul:
+      return SplitMatmulGradients(node);
+    case OpKind::kKernel:
+      return KernelGradients(node);
     case OpKind::kGroupedMatmul:
       return GradientsInOrder(node, {0, 1});
     case OpKind::kLinearBias:

@@ -4,7 +4,9 @@
 
 #include "core/trace/attention.h"
 #include "core/trace/experts.h"
+#include "core/trace/latent_attention.h"
 #include "core/trace/mlp.h"
+#include "core/trace/recurrent.h"
 
 namespace tunefit {
 namespace {
@@ -21,6 +23,10 @@ NoPart MakePart(ModuleFactory& /*factory*/, const NoPart& none, Place /*place*/)
 Value AddResidual(Tracer& tracer, const LayerModule& layer, const Value& residual, Value output) {
   tracer.scope.module = "residual";
   tracer.scope.term = layer.checkpointed ? Term::kCheckpoints : Term::kNorms;
+  if (layer.block->arrangement == Arrangement::kNormedResidual) {
+    Value scaled = tracer.Scale(residual);
+    return tracer.Add(std::move(scaled), tracer.Scale(std::move(output)));
+  }
   if (layer.block->scales_residual) output = tracer.Scale(std::move(output));
   return tracer.Add(residual, std::move(output));
 }
@@ -31,11 +37,13 @@ Value Normalize(Tracer& tracer, const LayerContext& context, const std::optional
   return Forward(tracer, *module, x, context.tokens);
 }
 
-MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
-  if (const auto* attention = std::get_if<AttentionModule>(&layer.mixer)) {
-    return Forward(tracer, *attention, context, normed);
-  }
+MixerResult Forward(Tracer& /*tracer*/, const NoPart& /*none*/, const LayerContext& /*context*/,
+                    const Value& /*normed*/) {
   return {};
+}
+
+MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
+  return std::visit([&](const auto& mixer) { return Forward(tracer, mixer, context, normed); }, layer.mixer);
 }
 
 Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
@@ -70,19 +78,22 @@ Value ForwardParallel(Tracer& tracer, const LayerModule& layer, const LayerConte
 /// One part after the other, each with the norms that the arrangement gives it.
 Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
   const double dropout = layer.block->residual_dropout;
+  const bool normed_residual = layer.block->arrangement == Arrangement::kNormedResidual;
   Value states = hidden;
   MixerResult mixed;  // what the mixer returns beside its output lives to the end of the layer
   if (!std::holds_alternative<NoPart>(layer.mixer)) {
     states = Normalize(tracer, context, layer.mixer_norms.before, hidden);
+    const Value normed = normed_residual ? states : Value();
     mixed = Mix(tracer, layer, context, states);
     states = tracer.Dropout(std::move(mixed.output), dropout);
     states = Normalize(tracer, context, layer.mixer_norms.after, states);
-    states = AddResidual(tracer, layer, hidden, states);
+    states = AddResidual(tracer, layer, normed_residual ? normed : hidden, states);
     states = Normalize(tracer, context, layer.mixer_norms.after_addition, states);
   }
   if (std::holds_alternative<NoPart>(layer.feed_forward)) return states;
-  const Value residual = states;
+  Value residual = states;
   states = Normalize(tracer, context, layer.feed_forward_norms.before, states);
+  if (normed_residual) residual = states;
   states = FeedForwardOf(tracer, layer, context, states);
   states = tracer.Dropout(std::move(states), dropout);
   states = Normalize(tracer, context, layer.feed_forward_norms.after, states);
@@ -117,6 +128,7 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
       break;
     case Arrangement::kPreNorm:
     case Arrangement::kParallelTwoNorms:
+    case Arrangement::kNormedResidual:
       if (mixes && !block.lacks_first_norm) layer.mixer_norms.before = norm("input_layernorm");
       if (feeds) layer.feed_forward_norms.before = norm("post_attention_layernorm");
       break;

@@ -13,6 +13,52 @@ struct AttentionModule {
   const Attention* attention = nullptr;
   LinearModule query, key, value, output;
   NormModule query_norm, key_norm;
+  Value sinks;
+};
+
+struct LatentAttentionModule {
+  const LatentAttention* attention = nullptr;
+  LinearModule query, query_up, kv_down, kv_up, output;
+  NormModule query_norm, kv_norm;
+};
+
+/// A convolution's filters, and what a recurrent mixer trains besides matrices and norms (decays, skips, step biases),
+/// in one vector.
+struct RecurrentVectors {
+  Value filters, filter_bias, scalars;
+};
+
+struct Mamba1Module {
+  const Mamba1* mamba = nullptr;
+  LinearModule in, parameters, step, out;
+  NormModule step_norm, input_norm, output_norm;
+  RecurrentVectors vectors;
+};
+
+struct Mamba2Module {
+  const Mamba2* mamba = nullptr;
+  LinearModule in, out;
+  NormModule norm;
+  RecurrentVectors vectors;
+};
+
+struct GatedDeltaModule {
+  const GatedDelta* delta = nullptr;
+  LinearModule qkvz, gates, qkv, z, beta, decay, out;
+  NormModule norm;
+  RecurrentVectors vectors;
+};
+
+struct LightningAttentionModule {
+  const LightningAttention* attention = nullptr;
+  LinearModule qkv, out, gate;
+  NormModule norm;
+};
+
+struct ShortConvolutionModule {
+  const ShortConvolution* mixer = nullptr;
+  LinearModule in, out;
+  RecurrentVectors vectors;
 };
 
 /// Trained scalars of an activation (xIELU's two); empty where it has none.
@@ -29,12 +75,14 @@ struct ExpertsModule {
   LinearModule router;
   Value correction_bias;
   ExpertStack stack;
+  std::vector<MlpModule> loop;  ///< experts as modules of their own; empty where they are stacked
   MlpModule shared;
   LinearModule shared_gate;
 };
 
 /// The modules of a layer; an alternative each for those of Mixer and FeedForward.
-using MixerModule = std::variant<AttentionModule, NoPart>;
+using MixerModule = std::variant<AttentionModule, LatentAttentionModule, Mamba1Module, Mamba2Module, GatedDeltaModule,
+                                 LightningAttentionModule, ShortConvolutionModule, NoPart>;
 using FeedForwardModule = std::variant<MlpModule, ExpertsModule, NoPart>;
 
 /// The norms around a part, as the arrangement has them.

@@ -73,7 +73,9 @@ Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
     Keep(node, At(v).storage);
     if (mask) Keep(node, At(mask).storage);
   }
-  const StorageId out = AllocateAttention(query.elements, query.dtype, "attention output");
+  // As wide as the values, for every query head.
+  const Size elements = query.elements * (At(v).elements.coefficient / At(k).elements.coefficient);
+  const StorageId out = AllocateAttention(elements, query.dtype, "attention output");
   const StorageId statistics = AllocateAttention(rows, Dtype::kFp32, "log-sum-exp");
   if (wanted) {
     Keep(node, out);
@@ -81,7 +83,7 @@ Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
   }
   Release(statistics);
   mask.Drop();
-  return AddOutput(node, out, query.elements, query.dtype);
+  return AddOutput(node, out, elements, query.dtype);
 }
 
 Value Tracer::NegativeLogLikelihood(Value log_probabilities, Value labels) {

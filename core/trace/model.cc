@@ -79,17 +79,37 @@ const Attention* FirstAttention(const Architecture& architecture) {
 std::int64_t RotaryWidth(const Architecture& architecture) {
   for (const LayerRun& run : architecture.runs) {
     for (const Block& block : run.period) {
+      if (const auto* latent = std::get_if<LatentAttention>(&block.mixer)) return latent->turned_dim;
       const auto* attention = std::get_if<Attention>(&block.mixer);
       if (attention == nullptr || attention->rotary == Rotary::kNone) continue;
-      return attention->rotary_dim > 0 ? attention->rotary_dim : attention->head_dim;
+      const std::int64_t width = attention->rotary_dim > 0 ? attention->rotary_dim : attention->head_dim;
+      return attention->rotary == Rotary::kCutHalves ? width / 2 : width;
     }
   }
   return 0;
 }
 
+bool TurnsComplex(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    const Mixer& mixer = run.period.front().mixer;
+    if (const auto* latent = std::get_if<LatentAttention>(&mixer)) return latent->complex_rotary;
+    if (const auto* attention = std::get_if<Attention>(&mixer)) return attention->rotary == Rotary::kComplex;
+  }
+  return false;
+}
+
+/// DeepSeek V2's and Llama 4's one table of complex numbers: as many bytes as fp32 of the whole width.
+void MakeComplexTable(Tracer& tracer, LayerContext& context, std::int64_t width) {
+  const Size table{static_cast<double>(width), Axis::kLength};
+  const Value angles = tracer.Empty(table * 0.5, Dtype::kFp32, "angles");
+  const Value turns = tracer.Empty(table, Dtype::kFp32, "turns");
+  context.cosine = tracer.Empty(table, Dtype::kFp32, "turns");
+}
+
 void MakeRotaryTables(Tracer& tracer, LayerContext& context, std::int64_t width) {
   if (width == 0) return;
   tracer.scope = {"rotary_emb", Term::kBuffers, false};
+  if (TurnsComplex(context.workload->architecture)) return MakeComplexTable(tracer, context, width);
   const Size table{static_cast<double>(width), Axis::kLength};
   Value angles = tracer.Empty(table, Dtype::kFp32, "angles");
   Value cosine = tracer.Empty(table, Dtype::kFp32, "cosine");

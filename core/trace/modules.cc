@@ -99,6 +99,16 @@ ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* p
   return stack;
 }
 
+void ModuleFactory::MakeIndexer(const Indexer& indexer, Place place) {
+  tracer_.scope = {"indexer", Term::kAttention, place.in_layer};
+  const Dtype dtype = UnquantizedDtype(false);
+  for (const LinearShape* shape : {&indexer.query, &indexer.key, &indexer.weights}) {
+    tracer_.Weight(Elements(shape->in_features * shape->out_features), dtype, Term::kWeights, shape->name, false,
+                   place.count);
+  }
+  tracer_.Weight(Elements(2 * indexer.head_dim), dtype, Term::kWeights, "k_norm", false, place.count);
+}
+
 Value ModuleFactory::MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype,
                                       Place place) {
   tracer_.scope = {path, Term::kBuffers, place.in_layer};
@@ -117,7 +127,8 @@ NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t
       kind == NormKind::kRmsNorm || kind == NormKind::kRmsNormUnitGain || kind == NormKind::kRmsNormFp32Gain;
   module.fused = rms && workload_.fused.rms_norm;
   module.path = path;
-  if (kind != NormKind::kLayerNormBare) module.weight = MakeVector(path, "weight", width, Term::kNorms, place);
+  const bool bare = kind == NormKind::kLayerNormBare || kind == NormKind::kRmsNormBare;
+  if (!bare) module.weight = MakeVector(path, "weight", width, Term::kNorms, place);
   if (kind == NormKind::kLayerNorm || kind == NormKind::kLayerNormUnitGain) {
     module.bias = MakeVector(path, "bias", width, Term::kNorms, place);
   }
@@ -211,6 +222,7 @@ Value RmsNorm(Tracer& tracer, const NormModule& module, const Value& x, Size row
   Value variance = tracer.Mean(tracer.Pow(hidden), rows);
   Value root = tracer.Rsqrt(tracer.Shift(variance));
   hidden = tracer.Mul(hidden, std::move(root));
+  if (module.kind == NormKind::kRmsNormBare) return tracer.Cast(hidden, input);
   return tracer.Mul(module.weight, tracer.Cast(hidden, input));
 }
 
@@ -290,6 +302,7 @@ Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size row
   if (module.fused) return tracer.FusedRmsNorm(x, module.weight, rows);
   switch (module.kind) {
     case NormKind::kRmsNorm:
+    case NormKind::kRmsNormBare:
       return RmsNorm(tracer, module, x, rows);
     case NormKind::kRmsNormUnitGain:
     case NormKind::kRmsNormFp32Gain:

@@ -57,11 +57,15 @@ class ModuleFactory {
  public:
   ModuleFactory(Tracer& tracer, const Workload& workload) : tracer_(tracer), workload_(workload) {}
 
+  /// What the model's weights and buffers are loaded in.
+  Dtype WeightsDtype() const { return workload_.precision.weights; }
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
   /// A matrix that the library's class holds as a bare parameter: nothing is put in its place.
   LinearModule MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place);
   /// transformers' stacked experts: no torch.nn.Linear, so neither adapters nor bitsandbytes find them.
   ExpertStack MakeExpertStack(const Experts& experts, const char* path, Place place);
+  /// The matrices of a scorer that runs without gradients: they are there and never train.
+  void MakeIndexer(const Indexer& indexer, Place place);
   /// One number an expert that the optimizer leaves alone.
   Value MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype, Place place);
   /// A small parameter of its own: a scale, a scalar of an activation.

@@ -89,6 +89,9 @@ enum class OpKind : std::uint8_t {
   kExpandHeads,    ///< key/value heads repeated; the gradient is summed over the copies
   kSplit,          ///< one fused projection cut in three; the gradients are joined
   kSelect,         ///< chosen elements or rows; the gradient is scattered into a tensor of the input's size
+  kAddRows,        ///< the gradient goes on, and its rows to what was added
+  kSplitMatmul,    ///< products of split rows, joined
+  kKernel,         ///< another library's: gradients of all inputs beside a workspace
   kGroupedMatmul,  ///< rows sorted by expert, each group times its own matrix
   kLayerNorm,
   kFusedNorm,  ///< the gradient overwrites the incoming one
@@ -175,11 +178,27 @@ class Tracer {
   std::array<Value, 2> TopK(Value x, Size out);
   /// Elements or rows of x that `index` names, `out` elements in all.
   Value Select(const Value& x, const Value& index, Size out);
-  Value FillMasked(Value x, const Value& mask);        ///< in place
+  Value FillMasked(Value x, const Value& mask);            ///< in place
+  Value AddInPlace(Value x, const Value& y);               ///< x += y
+  Value AddRows(Value x, Value rows, const Value& index);  ///< index_add_: rows added where the index says, in place
+  Value Divide(Value x, Value divisor);
   Value DivideInPlace(Value x, const Value& divisor);  ///< keeps x as it was
   Value SumOver(Value x, Size out);                    ///< its gradient is a view, stretched
   /// torch.nn.functional.grouped_mm: the input is cast to the weight's dtype, autocast does not act.
   Value GroupedMatmul(Value x, const Value& weight, const Value& offsets, Size out);
+  /// Rows split by expert, a product each, joined again: the parts and their joint exist together, and a slice's
+  /// gradient is as large as the stacked matrices.
+  Value SplitMatmul(Value x, const Value& weight, Size out);
+  Value Clamp(Value x) { return Elementwise(std::move(x), true, false, "clamp"); }
+  Value Stretch(const Value& x, Size out);  ///< expand: a view; the gradient is summed
+  Value Pad(const Value& x, Size out);      ///< with zeros; the gradient is cut back
+  /// Inputs of a kernel beyond its third: kept, and given their gradients when the kernel's are.
+  Value Bundle(const std::array<Value, 3>& inputs) {
+    return Kernel(inputs, {inputs[0], inputs[1], inputs[2]}, {}, Dtype::kFp32, {}, "bundle");
+  }
+  /// A kernel of another library that knows its own backward: what it keeps, and what its backward works in (fp32).
+  Value Kernel(const std::array<Value, 3>& inputs, std::initializer_list<Value> kept, Size out, Dtype dtype,
+               Size workspace, const char* role);
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
   /// x @ weight.T: the weight is a view to autocast, which casts it for this use alone.
   Value Product(Value x, const Value& weight, double in_features, double out_features);
@@ -247,6 +266,8 @@ class Tracer {
   // --- autocast -----------------------------------------------------------------------------------------------------
   /// Leaves the outermost autocast region: cached copies of weights end.
   void EndAutocast();
+  /// Leaves autocast, or enters it again: `torch.autocast(enabled=False)` around a part. Returns what held before.
+  std::optional<Dtype> SetAutocast(std::optional<Dtype> autocast) { return std::exchange(autocast_, autocast); }
   std::optional<Dtype> autocast() const { return autocast_; }
   void SetAutocast(std::optional<Dtype> dtype) { autocast_ = dtype; }
 
@@ -400,6 +421,9 @@ class Tracer {
   Results GradientByHand(const Node& node);
   Results DequantizedGradients(const Node& node);
   Results FusedNormGradients(const Node& node);
+  Results AddRowsGradients(const Node& node);
+  Results SplitMatmulGradients(const Node& node);
+  Results KernelGradients(const Node& node);
   Results PreparedGradients(const Node& node);
   Results InPlaceOnViewGradient(const Node& node);
   Results LogSumExpRowsGradient(const Node& node);

@@ -181,11 +181,12 @@ def flash_attention(module, query, key, value, attention_mask, **_):
 
 
 class FusedDropoutAttention(torch.autograd.Function):
-    """CUDA's memory-efficient attention, which also drops probabilities; CPU's fused kernel refuses to."""
+    """CUDA's memory-efficient attention, which also drops probabilities and takes values of another width than the
+    keys (latent attention); CPU's fused kernel refuses to."""
 
     @staticmethod
     def forward(ctx, q, k, v, mask):
-        out = torch.empty_like(q)
+        out = torch.empty((*q.shape[:-1], v.shape[-1]), dtype=q.dtype)
         lse = torch.empty(q.shape[:3], dtype=torch.float32)
         ctx.save_for_backward(q, k, v, out, lse, *([mask] if mask is not None else []))
         return out
@@ -203,7 +204,7 @@ def cuda_dropout():
         return torch.native_dropout(x, p, True)[0] if training and p > 0 else x
 
     def attention(q, k, v, attn_mask=None, dropout_p=0.0, **kwargs):
-        if dropout_p == 0:
+        if dropout_p == 0 and q.shape[-1] == v.shape[-1]:
             return saved_attention(q, k, v, attn_mask=attn_mask, **kwargs)
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             attn_mask = torch.empty(attn_mask.shape, dtype=q.dtype)
@@ -431,6 +432,8 @@ def run(request, live, log=False):
 def step(optimizer, trainable, kind):
     """AdamW's memory: two states and a step scalar a parameter; foreach makes one transient copy of the parameters."""
     for p in trainable:
+        if p.grad is None:  # a part that ran without gradients, as AdamW itself skips it
+            continue
         state = optimizer.state[p]
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float32)
