@@ -5,7 +5,7 @@
 #include <utility>
 
 namespace tunefit {
-namespace {}  // namespace
+
 
 bool ModuleFactory::Adapted(const char* name) const {
   const Method& method = workload_.method;
@@ -103,10 +103,9 @@ void ModuleFactory::MakeIndexer(const Indexer& indexer, Place place) {
   tracer_.scope = {"indexer", Term::kAttention, place.in_layer};
   const Dtype dtype = UnquantizedDtype(false);
   for (const LinearShape* shape : {&indexer.query, &indexer.key, &indexer.weights}) {
-    tracer_.Weight(Elements(shape->in_features * shape->out_features), dtype, Term::kWeights, shape->name, false,
-                   place.count);
+    tracer_.Weight(MatrixShape(shape->out_features, shape->in_features), dtype, Term::kWeights, shape->name, false, place.count);
   }
-  tracer_.Weight(Elements(2 * indexer.head_dim), dtype, Term::kWeights, "k_norm", false, place.count);
+  tracer_.Weight(VectorShape(2 * indexer.head_dim), dtype, Term::kWeights, "k_norm", false, place.count);
 }
 
 Value ModuleFactory::MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype,
