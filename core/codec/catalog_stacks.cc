@@ -80,7 +80,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "unties_head",
                                    "saved_modules_as_loaded",
                                    "expandable_segments",
-                                   "plain_classes_skip_upcast"};
+                                   "plain_classes_skip_upcast",
+                                   "stacked_experts"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -98,6 +99,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   if (const auto gradients = switches.Choice("master_gradients", kMasterGradients)) {
     habits.master_gradients = static_cast<MasterGradients>(*gradients);
   }
+  habits.stacked_experts = switches.Flag("stacked_experts").value_or(habits.stacked_experts);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   if (const auto kept = switches.Choice("selective_checkpoint", kSelective)) {
     habits.selective_checkpoint = static_cast<SelectiveCheckpoint>(*kept);

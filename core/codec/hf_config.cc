@@ -56,7 +56,8 @@ Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   model.logits_softcap = ReadSoftcap(reading, "final_logit_softcapping");
   model.embedding_dropout = ReadDropout(reading, family.embedding_dropout_key);
   model.final_norm = family.norm;
-  model.head_bias = family.head_bias || (!family.head_bias_key.empty() && reading.config.Flag(family.head_bias_key).value_or(false));
+  model.head_bias =
+      family.head_bias || (!family.head_bias_key.empty() && reading.config.Flag(family.head_bias_key).value_or(false));
   model.layer_path = family.layer_path;
   model.runs = ReadLayerRuns(reading, sizes);
   return model;

@@ -140,6 +140,9 @@ void ResolveGranite(const ObjectReader& config, Family& family) {
 
 constexpr Family kFamilies[] = {
     {.model_type = "mixtral",
+     .gate = "w1",
+     .up = "w3",
+     .down = "w2",
      .window = WindowRule::kAllLayers,
      .kv_heads_by_default = 8,
      .window_by_default = 0,
@@ -191,6 +194,7 @@ constexpr Family kFamilies[] = {
      .eager = EagerStyle::kSinks,
      .sinks = true,
      .biases = BiasRule::kByKey,
+     .bias_by_default = true,
      .window = WindowRule::kAlternating,
      .kv_heads_by_default = 8,
      .head_dim_by_default = 64,

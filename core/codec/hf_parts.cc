@@ -57,7 +57,7 @@ Biases ReadBiases(const HfReading& reading) {
     case BiasRule::kNone:
       break;
     case BiasRule::kByKey: {
-      const bool attention = flag("attention_bias", false);
+      const bool attention = flag("attention_bias", by_default);
       return {attention, attention, flag("mlp_bias", false)};
     }
     case BiasRule::kQkv:

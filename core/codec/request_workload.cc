@@ -241,6 +241,7 @@ Parallel ReadParallel(const ParallelFields& fields) {
 void FillWorkload(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   Workload& workload = reading.workload;
+  if (!reading.stack->habits.stacked_experts) UnstackExperts(workload.architecture);
   workload.method.kind = *request.method.kind == "lora" ? MethodKind::kLora : MethodKind::kFull;
   if (workload.method.kind == MethodKind::kLora) {
     workload.method.rank = *request.method.rank;

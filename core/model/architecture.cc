@@ -89,6 +89,9 @@ std::int64_t Architecture::layers() const {
 }
 
 double CacheElementsPerToken(const Mixer& mixer) {
+  if (const auto* latent = std::get_if<LatentAttention>(&mixer)) {  // a latent vector and the shared turned key
+    return static_cast<double>(latent->kv_rank + latent->turned_dim);
+  }
   const auto* attention = std::get_if<Attention>(&mixer);
   if (attention == nullptr) return 0;
   return 2 * static_cast<double>(attention->kv_heads * attention->head_dim);
@@ -102,6 +105,20 @@ double CacheElementsPerToken(const Architecture& architecture) {
     }
   }
   return elements;
+}
+
+void UnstackExperts(Architecture& architecture) {
+  for (LayerRun& run : architecture.runs) {
+    for (Block& block : run.period) {
+      auto* experts = std::get_if<Experts>(&block.feed_forward);
+      if (experts == nullptr || experts->form != ExpertForm::kByVersion) continue;
+      const bool had_modules = experts->gate == ExpertGate::kPlain;
+      experts->form = had_modules ? ExpertForm::kModules : ExpertForm::kSlices;
+      experts->router.is_module = experts->router.is_module || had_modules;
+      // Their weights went to the experts in the hidden states' dtype (MixtralSparseMoeBlock).
+      if (experts->router.scoring == Scoring::kSoftmax) experts->router.keeps_fp32 = false;
+    }
+  }
 }
 
 Issues Validate(const Architecture& architecture) {

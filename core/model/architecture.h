@@ -60,6 +60,10 @@ struct Architecture {
 double CacheElementsPerToken(const Mixer& mixer);
 double CacheElementsPerToken(const Architecture& architecture);
 
+/// As libraries ran experts before they stacked them (transformers before 5): modules in a loop, the router one too.
+/// Classes that never had modules keep their stack and loop over its slices.
+void UnstackExperts(Architecture& architecture);
+
 /// Faults of an architecture: sizes below one, heads that do not divide, a period that is empty. `field` is the
 /// config's key. Empty when the architecture can be counted and traced.
 Issues Validate(const Architecture& architecture);

@@ -99,6 +99,7 @@ void ForEachMatrix(const Mlp& mlp, Visit visit) {
 template <typename Visit>
 void ForEachMatrix(const Experts& experts, Visit visit) {
   if (experts.router.is_module) visit(experts.router.matrix);
+  if (experts.form == ExpertForm::kModules) ForEachMatrix(experts.expert, visit);
   if (experts.has_shared) ForEachMatrix(experts.shared, visit);
   if (experts.shared_gate.out_features > 0) visit(experts.shared_gate);
 }

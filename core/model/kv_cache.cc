@@ -7,6 +7,10 @@ namespace tunefit {
 namespace {
 
 double OfLayer(const Block& block, Dtype dtype, std::int64_t tokens) {
+  if (const auto* latent = std::get_if<LatentAttention>(&block.mixer)) {  // a latent vector and the shared turned key
+    const std::int64_t kept = tokens * (latent->kv_rank + latent->turned_dim);
+    return static_cast<double>(kept) * BytesPerElement(dtype);
+  }
   const auto* attention = std::get_if<Attention>(&block.mixer);
   if (attention == nullptr) return 0;
   const std::int64_t kept = attention->window > 0 ? std::min(tokens, attention->window) : tokens;

@@ -88,6 +88,7 @@ struct Habits {
   MasterGradients master_gradients = MasterGradients::kCastInStep;
   bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
   bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
+  bool stacked_experts = true;        ///< experts of a layer are stacked parameters, not modules in a loop
   bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
   bool grpo_has_reference = false;    ///< TRL's beta is above zero unless told otherwise
   /// TRL's preference losses pick the labels' logits first (selective_log_softmax) instead of a log-softmax over all.

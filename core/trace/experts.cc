@@ -185,7 +185,11 @@ ExpertsModule MakeExperts(ModuleFactory& factory, const Experts& experts, Place 
     module.correction_bias =
         factory.MakeFrozenVector(experts.count, path, "e_score_correction_bias", Dtype::kFp32, place);
   }
-  module.stack = factory.MakeExpertStack(experts, kExpertsPath, place);
+  if (experts.form == ExpertForm::kModules) {
+    for (std::int64_t i = 0; i < experts.count; ++i) module.loop.push_back(MakeMlp(factory, experts.expert, place));
+  } else {
+    module.stack = factory.MakeExpertStack(experts, kExpertsPath, place);
+  }
   if (experts.has_shared) module.shared = MakeMlp(factory, experts.shared, place);
   if (experts.shared_gate.out_features > 0) {
     module.shared_gate = factory.MakeLinear(experts.shared_gate, experts.shared_gate.name, Term::kMlp, place);

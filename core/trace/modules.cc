@@ -6,7 +6,6 @@
 
 namespace tunefit {
 
-
 bool ModuleFactory::Adapted(const char* name) const {
   const Method& method = workload_.method;
   if (method.kind != MethodKind::kLora) return false;
@@ -103,7 +102,8 @@ void ModuleFactory::MakeIndexer(const Indexer& indexer, Place place) {
   tracer_.scope = {"indexer", Term::kAttention, place.in_layer};
   const Dtype dtype = UnquantizedDtype(false);
   for (const LinearShape* shape : {&indexer.query, &indexer.key, &indexer.weights}) {
-    tracer_.Weight(MatrixShape(shape->out_features, shape->in_features), dtype, Term::kWeights, shape->name, false, place.count);
+    tracer_.Weight(MatrixShape(shape->out_features, shape->in_features), dtype, Term::kWeights, shape->name, false,
+                   place.count);
   }
   tracer_.Weight(VectorShape(2 * indexer.head_dim), dtype, Term::kWeights, "k_norm", false, place.count);
 }
