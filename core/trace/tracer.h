@@ -266,8 +266,6 @@ class Tracer {
   // --- autocast -----------------------------------------------------------------------------------------------------
   /// Leaves the outermost autocast region: cached copies of weights end.
   void EndAutocast();
-  /// Leaves autocast, or enters it again: `torch.autocast(enabled=False)` around a part. Returns what held before.
-  std::optional<Dtype> SetAutocast(std::optional<Dtype> autocast) { return std::exchange(autocast_, autocast); }
   std::optional<Dtype> autocast() const { return autocast_; }
   void SetAutocast(std::optional<Dtype> dtype) { autocast_ = dtype; }
 
