@@ -151,7 +151,7 @@ struct Family {
   bool embedding_norm = false;
   bool has_final_norm = true;
   EncoderKind encoder = EncoderKind::kNone;
-  bool has_token_types = false;  ///< `type_vocab_size` rows
+  bool has_token_types = false;   ///< `type_vocab_size` rows
   bool lacks_first_norm = false;  ///< see Block
   bool head_bias = false;
   BiasRule biases = BiasRule::kNone;
