@@ -25,6 +25,59 @@ void Cut(Attention& attention, std::int64_t ranks) {
   CutRows(attention.output, ranks);
 }
 
+/// Heads are shared; the latent vectors and the matrices to them are whole (Megatron's multi_latent_attention.py).
+void Cut(LatentAttention& attention, std::int64_t ranks) {
+  attention.scores.heads /= ranks;
+  attention.scores.kv_heads = attention.scores.heads;
+  CutColumns(attention.query_rank > 0 ? attention.query_up : attention.query, ranks);
+  CutColumns(attention.kv_up, ranks);
+  CutRows(attention.output, ranks);
+}
+
+/// Channels are shared (Megatron's mamba_mixer.py).
+void Cut(Mamba1& mamba, std::int64_t ranks) {
+  mamba.inner /= ranks;
+  mamba.convolution.channels /= ranks;
+  CutColumns(mamba.in, ranks);
+  CutRows(mamba.parameters, ranks);
+  CutColumns(mamba.step, ranks);
+  CutRows(mamba.out, ranks);
+}
+
+/// Heads and groups are shared (Megatron's mamba_mixer.py).
+void Cut(Mamba2& mamba, std::int64_t ranks) {
+  mamba.heads /= ranks;
+  mamba.groups = std::max<std::int64_t>(1, mamba.groups / ranks);
+  const std::int64_t states = 2 * mamba.groups * mamba.state;
+  mamba.convolution.channels = mamba.inner() + states;
+  mamba.in.out_features = 2 * mamba.inner() + states + mamba.heads;
+  CutRows(mamba.out, ranks);
+}
+
+/// Heads are shared.
+void Cut(GatedDelta& delta, std::int64_t ranks) {
+  delta.key_heads = std::max<std::int64_t>(1, delta.key_heads / ranks);
+  delta.value_heads = std::max<std::int64_t>(1, delta.value_heads / ranks);
+  delta.convolution.channels /= ranks;
+  for (LinearShape* matrix : {&delta.qkvz, &delta.gates, &delta.qkv, &delta.z, &delta.beta, &delta.decay}) {
+    CutColumns(*matrix, ranks);
+  }
+  CutRows(delta.out, ranks);
+}
+
+void Cut(LightningAttention& attention, std::int64_t ranks) {
+  attention.heads /= ranks;
+  CutColumns(attention.qkv, ranks);
+  CutColumns(attention.gate, ranks);
+  CutRows(attention.out, ranks);
+}
+
+void Cut(ShortConvolution& mixer, std::int64_t ranks) {
+  mixer.convolution.channels /= ranks;
+  CutColumns(mixer.in, ranks);
+  CutRows(mixer.out, ranks);
+}
+
 void Cut(Mlp& mlp, std::int64_t ranks) {
   CutColumns(mlp.gate, ranks);
   CutColumns(mlp.up, ranks);
