@@ -1,5 +1,6 @@
 #include "tests/validation/findings.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tunefit::validation {
@@ -100,6 +101,15 @@ Findings FindOut(const AllRows& rows) {
   findings.oracle_modelled = ComparePhases(rows.oracle, oracle, &methods);
   findings.cuda_modelled = ComparePhases(rows.oracle_cuda, cuda, nullptr);
   findings.oracle_phases = SummarizeEach(oracle);
+  // Rows that were run again as a GPU does are held to that run.
+  std::vector<Row> only_here;
+  for (const Row& row : rows.oracle) {
+    const auto same = [&row](const Row& again) { return again.id == row.id; };
+    if (std::none_of(rows.oracle_cuda.begin(), rows.oracle_cuda.end(), same)) only_here.push_back(row);
+  }
+  Samples held;
+  ComparePhases(only_here, held, nullptr);
+  findings.oracle_held = SummarizeEach(held);
   findings.oracle_methods = SummarizeEach(methods);
   findings.cuda_phases = SummarizeEach(cuda);
   CheckCounts(rows.oracle, findings.wrong_counts);

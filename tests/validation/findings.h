@@ -36,6 +36,7 @@ struct Verdicts {
 
 struct Findings {
   Summaries oracle_phases, oracle_methods, cuda_phases;
+  Summaries oracle_held;  ///< rows that were not run again as a GPU does: what the thresholds hold
   int oracle_modelled = 0, cuda_modelled = 0, measured_modelled = 0, measured_counted = 0;
   std::vector<std::string> wrong_counts;  ///< oracle rows whose parameters differ
   /// Of the measured rows: dimension ("statistic", "method", "stack", "sharding", "size", "source", "kind") to group

@@ -64,7 +64,7 @@ std::vector<std::string> CheckThresholds(const std::string& path, const Findings
   checker.Rows("live_as_on_gpu", findings.cuda_modelled, rows);
   checker.Rows("measured", findings.measured_modelled, rows);
   checker.None("parameters differ", findings.wrong_counts);
-  checker.Groups("live", limits.value("live", none), findings.oracle_phases);
+  checker.Groups("live", limits.value("live", none), findings.oracle_held);
   checker.Groups("live_as_on_gpu", limits.value("live_as_on_gpu", none), findings.cuda_phases);
   const auto kinds = findings.measured.find("kind");
   checker.Groups("measured", limits.value("measured", none),
