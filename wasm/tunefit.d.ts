@@ -60,6 +60,8 @@ export interface Method {
   modules_to_save?: string[];
   dropout?: number;
   adapter_dtype?: "fp32" | "bf16" | "fp16";
+  /** Of the copies that `modules_to_save` trains; left out, `adapter_dtype` where it is given, else as the originals. */
+  modules_to_save_dtype?: "fp32" | "bf16" | "fp16";
   dora?: boolean;
 }
 

@@ -81,7 +81,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "saved_modules_as_loaded",
                                    "expandable_segments",
                                    "plain_classes_skip_upcast",
-                                   "stacked_experts"};
+                                   "stacked_experts",
+                                   "dora_reuses_base"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
   static constexpr Known kUpcasts = {"none", "model", "loss"};  // in the order of LogitsUpcast
@@ -95,6 +96,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.outputs_upcast = switches.Flag("autocast_upcasts_outputs").value_or(habits.outputs_upcast);
   habits.gptq_unpacks_in_torch = switches.Flag("gptq_unpacks_in_torch").value_or(habits.gptq_unpacks_in_torch);
   habits.gptq_lora_casts_input = switches.Flag("gptq_lora_casts_input").value_or(habits.gptq_lora_casts_input);
+  habits.dora_reuses_base = switches.Flag("dora_reuses_base").value_or(habits.dora_reuses_base);
   static constexpr Known kMasterGradients = {"cast_in_step", "fp32_buffer"};  // in the order of MasterGradients
   if (const auto gradients = switches.Choice("master_gradients", kMasterGradients)) {
     habits.master_gradients = static_cast<MasterGradients>(*gradients);

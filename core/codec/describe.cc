@@ -76,8 +76,9 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "task", words::modelled::kTask);
   WriteWords(writer, "reference", words::kReference);
   WriteWords(writer, "rollout.engine", words::kEngine);
-  WriteWords(writer, "method.kind", words::modelled::kMethod);
+  WriteWords(writer, "method.kind", words::kMethod);
   WriteWords(writer, "method.adapter_dtype", words::kAdapterDtype);
+  WriteWords(writer, "method.modules_to_save_dtype", words::kAdapterDtype);
   WriteWords(writer, "quantization.kind", words::kQuantization);
   WriteWords(writer, "quantization.prepare_kbit", words::kPrepareKbit);
   WriteWords(writer, "precision.weights", words::modelled::kPrecision);

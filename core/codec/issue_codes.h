@@ -53,6 +53,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"generations_do_not_divide", "A step's completions are no whole groups.", "value total"},
     {"unknown_target_module", "The model has no linear module of that name.", "value known"},
     {"rank_over_matrix", "The rank is over the smaller side of an adapted matrix.", "value high"},
+    {"too_many_layers", "More layers shall train than the model has.", "value high"},
     {"accumulation_in_backward", "Gradients that are applied within backward cannot be accumulated.", "value"},
     {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
     {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},

@@ -20,25 +20,35 @@ std::int64_t CountValueModel(const Workload& workload) {
   return CountParameters(value).total();
 }
 
-/// Groups of the model's own parameters, then the adapters and the value model, which the model's count leaves out.
-/// Copies that modules_to_save trains count as trainable where their original stands.
-void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCounts& counts, std::int64_t trainable) {
+/// What trains of the model's own parameters. Copies that modules_to_save trains count where their original stands.
+ParameterCounts CountTrained(const Workload& workload, const ParameterCounts& counts) {
   const Method& method = workload.method;
-  const bool full = method.kind == MethodKind::kFull;
+  if (method.kind == MethodKind::kFull) return counts;
+  if (method.kind == MethodKind::kFreeze) return CountLastLayers(workload.architecture, method.trainable_layers);
+  ParameterCounts trained;
   const std::int64_t table = workload.architecture.vocab_size * workload.architecture.hidden_size;
-  const std::int64_t embedding = full ? counts.embedding : method.saves_embedding ? table : 0;
-  const bool classifies = workload.architecture.labels > 0;
-  const std::int64_t head = full || classifies ? counts.head : method.saves_head ? table : 0;
-  const std::int64_t value = CountValueModel(workload);
+  if (method.saves_embedding) trained.embedding = table;
+  if (workload.architecture.labels > 0) {
+    trained.head = counts.head;
+  } else if (method.saves_head) {
+    trained.head = table;
+  }
+  return trained;
+}
+
+/// Groups of the model's own parameters, then the adapters and the value model, which the model's count leaves out.
+void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCounts& counts, std::int64_t trainable) {
+  const ParameterCounts trained = CountTrained(workload, counts);
   writer.Key("groups");
   writer.BeginList();
-  WriteGroup(writer, "embedding", counts.embedding, embedding);
-  WriteGroup(writer, "attention", counts.attention, full ? counts.attention : 0);
-  WriteGroup(writer, "mlp", counts.mlp, full ? counts.mlp : 0);
-  WriteGroup(writer, "norms", counts.norms, full ? counts.norms : 0);
-  WriteGroup(writer, "head", counts.head, head);
-  const std::int64_t adapters = trainable - embedding - head - value;
-  if (!full) WriteGroup(writer, "adapters", adapters, adapters);
+  WriteGroup(writer, "embedding", counts.embedding, trained.embedding);
+  WriteGroup(writer, "attention", counts.attention, trained.attention);
+  WriteGroup(writer, "mlp", counts.mlp, trained.mlp);
+  WriteGroup(writer, "norms", counts.norms, trained.norms);
+  WriteGroup(writer, "head", counts.head, trained.head);
+  const std::int64_t value = CountValueModel(workload);
+  const std::int64_t adapters = trainable - trained.total() - value;
+  if (workload.method.kind == MethodKind::kLora) WriteGroup(writer, "adapters", adapters, adapters);
   if (value > 0) WriteGroup(writer, "value_model", value, value);
   writer.EndList();
 }

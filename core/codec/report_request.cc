@@ -61,6 +61,7 @@ void WriteMethod(JsonWriter& writer, const MethodFields& method) {
   Write(writer, "modules_to_save", method.modules_to_save);
   Write(writer, "dropout", method.dropout);
   Write(writer, "adapter_dtype", method.adapter_dtype);
+  Write(writer, "modules_to_save_dtype", method.modules_to_save_dtype);
   Write(writer, "dora", method.dora);
   writer.EndObject();
 }

@@ -8,6 +8,7 @@
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
+#include "core/trace/quantized.h"
 
 namespace tunefit {
 namespace {
@@ -61,6 +62,7 @@ class Completer {
   void CompletePrecision();
   void CompleteTask(const StackVersion& stack);
   void CompleteLength();
+  void CompleteSavedModules();
   void CompleteTraining();
   void CompleteCheckpointing();
   void CompleteParallel();
@@ -70,6 +72,7 @@ class Completer {
   const RequestFields& stack_;
   const Architecture& architecture_;
   Assumptions& assumptions_;
+  bool adapter_dtype_given_ = false;
 };
 
 /// The stack's targets for this model type; every linear module where the model has none of them.
@@ -91,7 +94,9 @@ void Completer::TakeTargets(const StackVersion& stack, const Architecture& archi
 void Completer::CompleteMethod(const StackVersion& stack, const Architecture& architecture) {
   MethodFields& method = request_.method;
   Take(method.kind, "full", "method.kind");
+  if (*method.kind == "freeze") Take(method.trainable_layers, 2, "method.trainable_layers");
   if (*method.kind != "lora") return;
+  adapter_dtype_given_ = method.adapter_dtype.has_value();
   Take(method.rank, stack_.method.rank, 16, "method.rank");
   if (!method.target_modules) TakeTargets(stack, architecture);
   Take(method.modules_to_save, {}, "method.modules_to_save");
@@ -155,6 +160,18 @@ void Completer::CompleteCheckpointing() {
     Assume("gradient_checkpointing", JsonText(*checkpointing.kind), "prepare_kbit");
   }
   Take(checkpointing.kind, stack_.checkpointing.kind, "none", "gradient_checkpointing");
+}
+
+/// PEFT copies a module as it is; a dtype that was asked for the adapter is taken for the copies too.
+void Completer::CompleteSavedModules() {
+  MethodFields& method = request_.method;
+  if (!method.modules_to_save || method.modules_to_save->empty()) return;
+  const QuantizationFields& quantization = request_.quantization;
+  const bool upcast =
+      quantization.prepare_kbit == Word("peft") && PreparesFloats(ReadQuantizationKind(quantization.kind.value_or("")));
+  const Word copied = upcast ? Word("fp32") : *request_.precision.weights;
+  Take(method.modules_to_save_dtype, adapter_dtype_given_ ? *method.adapter_dtype : copied,
+       "method.modules_to_save_dtype");
 }
 
 /// What the policy is compared with and how its completions come about, as TRL's trainers have it. Lengths of
@@ -276,6 +293,7 @@ void CompleteRequest(RequestReading& reading, const HfConfig& config) {
   completer.CompleteMethod(stack, reading.workload.architecture);
   completer.CompleteQuantization(config);
   completer.CompletePrecision();
+  completer.CompleteSavedModules();
   completer.CompleteTask(stack);
   completer.CompleteTraining();
   completer.CompleteParallel();

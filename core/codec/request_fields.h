@@ -24,7 +24,7 @@ struct MethodFields {
   Field<Targets> target_modules;
   Field<std::vector<Word>> modules_to_save;
   Field<double> dropout;
-  Field<Word> adapter_dtype;
+  Field<Word> adapter_dtype, modules_to_save_dtype;
   Field<bool> dora;
 };
 

@@ -68,19 +68,14 @@ void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
   refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
 }
 
-void RefuseMethod(Refuser& refuser, const MethodFields& fields) {
-  refuser.Only("method.kind", *fields.kind, words::modelled::kMethod);
-  if (*fields.kind != "lora") return;
-  refuser.OnlyFalse("method.dora", fields.dora);
-}
-
 }  // namespace
 
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   Refuser refuser(reading);
   const RequestFields& request = reading.completed;
   refuser.Only("task", *request.task, words::modelled::kTask);
-  RefuseMethod(refuser, request.method);
+  const bool spread = *request.parallel.strategy != "none" && *request.parallel.strategy != "device_map";
+  if (*request.method.kind == "freeze" && spread) refuser.Refuse("method.kind", "freeze");
   RefuseQuantization(refuser, request.quantization);
   if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);

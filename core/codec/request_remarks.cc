@@ -60,7 +60,7 @@ void CheckAttentionDtype(RequestReading& reading) {
 /// torch's GradScaler, which comes with fp16 autocast, refuses gradients in fp16.
 void CheckScaler(RequestReading& reading) {
   const Workload& workload = reading.workload;
-  const bool full = workload.method.kind == MethodKind::kFull;
+  const bool full = workload.method.kind != MethodKind::kLora;
   const Dtype trained = full ? workload.precision.weights : workload.method.adapter_dtype;
   const bool scaled = workload.precision.autocast && workload.precision.compute == Dtype::kFp16;
   if (!scaled || trained != Dtype::kFp16) return;
@@ -91,7 +91,7 @@ void NoteQuantization(RequestReading& reading, const QuantizationFields& fields)
 void NoteWithoutEffect(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   if (reading.workload.fused.lora) {
-    if (reading.workload.method.kind == MethodKind::kFull) {
+    if (reading.workload.method.kind != MethodKind::kLora) {
       NoEffect(reading, "fused_kernels", "lora", "there is no adapter");
     } else if (reading.workload.method.dropout > 0) {
       NoEffect(reading, "fused_kernels", "lora", "the fused kernel knows no dropout");

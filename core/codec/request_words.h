@@ -88,7 +88,6 @@ namespace modelled {
 inline constexpr std::array<std::string_view, 9> kTask = words::kTask;
 /// Stacks that run TRL's trainers: the other tasks are modelled as they do them.
 inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "unsloth", "deepspeed"};
-inline constexpr std::array<std::string_view, 2> kMethod = {"full", "lora"};
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
 /// All but those for other accelerators than GPUs, which are the last two.
 inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);

@@ -242,11 +242,18 @@ void FillWorkload(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   Workload& workload = reading.workload;
   if (!reading.stack->habits.stacked_experts) UnstackExperts(workload.architecture);
-  workload.method.kind = *request.method.kind == "lora" ? MethodKind::kLora : MethodKind::kFull;
+  workload.method.kind = *request.method.kind == "lora"     ? MethodKind::kLora
+                         : *request.method.kind == "freeze" ? MethodKind::kFreeze
+                                                            : MethodKind::kFull;
+  workload.method.trainable_layers = request.method.trainable_layers.value_or(workload.method.trainable_layers);
   if (workload.method.kind == MethodKind::kLora) {
     workload.method.rank = *request.method.rank;
     workload.method.dropout = *request.method.dropout;
     workload.method.adapter_dtype = ReadDtype(*request.method.adapter_dtype);
+    if (request.method.modules_to_save_dtype) {
+      workload.method.saved_dtype = ReadDtype(*request.method.modules_to_save_dtype);
+    }
+    workload.method.dora = *request.method.dora;
     ResolveTargets(reading);
     ReadSavedModules(reading);
   }

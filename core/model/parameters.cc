@@ -1,5 +1,7 @@
 #include "core/model/parameters.h"
 
+#include <algorithm>
+
 #include <variant>
 
 namespace tunefit {
@@ -234,6 +236,25 @@ ParameterCounts CountBlock(const Block& block, std::int64_t hidden_size) {
 ParameterCounts CountParameters(const Architecture& architecture) {
   const Counts<std::int64_t> counts = Count<std::int64_t>(architecture);
   return {counts.embedding, counts.attention, counts.mlp, counts.norms, counts.head};
+}
+
+ParameterCounts CountLastLayers(const Architecture& architecture, std::int64_t layers) {
+  ParameterCounts counts;
+  for (auto run = architecture.runs.rbegin(); run != architecture.runs.rend(); ++run) {
+    const auto period = static_cast<std::int64_t>(run->period.size());
+    const std::int64_t here = std::min(std::max<std::int64_t>(layers, 0), period * run->repeats);
+    layers -= here;
+    for (std::int64_t i = 0; i < period; ++i) {
+      // The i-th layer of a period counted from its end.
+      const std::int64_t times = here / period + (i < here % period ? 1 : 0);
+      const ParameterCounts block =
+          CountBlock(run->period[static_cast<std::size_t>(period - 1 - i)], architecture.hidden_size);
+      counts.attention += times * block.attention;
+      counts.mlp += times * block.mlp;
+      counts.norms += times * block.norms;
+    }
+  }
+  return counts;
 }
 
 double ApproximateParameters(const Architecture& architecture) {

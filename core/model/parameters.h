@@ -28,6 +28,9 @@ ParameterCounts CountBlock(const Block& block, std::int64_t hidden_size);
 /// PAR-1  Every parameter of the class that transformers loads for this architecture.
 ParameterCounts CountParameters(const Architecture& architecture);
 
+/// Of the last `layers` layers alone: what trains where the others are frozen.
+ParameterCounts CountLastLayers(const Architecture& architecture, std::int64_t layers);
+
 /// The same in floating point, which cannot overflow: for sizes that nobody has checked yet.
 double ApproximateParameters(const Architecture& architecture);
 

@@ -14,6 +14,7 @@ namespace tunefit {
 enum class MethodKind : std::uint8_t {
   kFull,
   kLora,
+  kFreeze,  ///< the last layers train, all else is frozen
   kFrozen,  ///< nothing trains: a reference or reward model beside the trained one; no request says it
 };
 
@@ -22,10 +23,13 @@ struct Method {
   std::int64_t rank = 16;
   bool all_linear = true;                   ///< every matrix of the layers, not the output head
   std::vector<std::string> target_modules;  ///< module names, when not all_linear
-  bool saves_embedding = false;             ///< modules_to_save holds the embedding: a copy trains, in adapter_dtype
+  bool saves_embedding = false;             ///< modules_to_save holds the embedding: a copy trains
   bool saves_head = false;                  ///< the same for the output head
   double dropout = 0;
   Dtype adapter_dtype = Dtype::kFp32;
+  std::optional<Dtype> saved_dtype = {};  ///< of the copies that modules_to_save trains; as their originals without
+  bool dora = false;                      ///< the update's direction and size apart: a magnitude a row
+  std::int64_t trainable_layers = 2;      ///< kFreeze: how many, from the last
 };
 
 /// In what the matrices of a frozen base are stored.

@@ -110,6 +110,15 @@ Issues Validate(const Workload& workload) {
                       .message = "A quantized base cannot be trained in full: choose LoRA over it, or no quantization.",
                       .values = {}});
   }
+  if (workload.method.kind == MethodKind::kFreeze &&
+      workload.method.trainable_layers > workload.architecture.layers()) {
+    const std::string value = std::to_string(workload.method.trainable_layers);
+    const std::string high = std::to_string(workload.architecture.layers());
+    issues.push_back({.code = "too_many_layers",
+                      .field = "method.trainable_layers",
+                      .message = value + " layers cannot train: the model has " + high + ".",
+                      .values = {{"value", value}, {"high", high}}});
+  }
   if (workload.optimizer_in_backward && workload.batch.gradient_accumulation > 1) {
     const std::string value = std::to_string(workload.batch.gradient_accumulation);
     issues.push_back({.code = "accumulation_in_backward",

@@ -85,6 +85,7 @@ struct Habits {
   bool loss_shifts_logits = false;  ///< the loss copies the logits without their last row instead of shifting labels
   bool outputs_upcast = true;       ///< accelerate returns fp32 outputs from an autocast forward
   bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
+  bool dora_reuses_base = true;     ///< DoRA without dropout scales the product that is there (PEFT from 0.14 on)
   MasterGradients master_gradients = MasterGradients::kCastInStep;
   bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
   bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input

@@ -40,6 +40,35 @@ std::vector<std::int64_t> FoldRun(std::int64_t repeats, bool sharded, Unrolling 
   return {1, repeats - apart};
 }
 
+std::int64_t FirstTrainedLayer(const Workload& workload) {
+  return workload.architecture.layers() - workload.method.trainable_layers;
+}
+
+/// Runs cut where the trained layers begin, so that a run is frozen or trained as a whole.
+std::vector<LayerRun> CutAtTrained(const std::vector<LayerRun>& runs, std::int64_t first_trained) {
+  std::vector<LayerRun> cut;
+  std::int64_t first = 0;
+  for (const LayerRun& run : runs) {
+    const auto period = static_cast<std::int64_t>(run.period.size());
+    const std::int64_t inside = first_trained - first;
+    first += period * run.repeats;
+    if (inside <= 0 || inside >= period * run.repeats) {
+      cut.push_back(run);
+      continue;
+    }
+    const std::int64_t before = inside / period;
+    const std::int64_t within = inside % period;
+    if (before > 0) cut.push_back({run.period, before});
+    if (within > 0) {
+      cut.push_back({{run.period.begin(), run.period.begin() + within}, 1});
+      cut.push_back({{run.period.begin() + within, run.period.end()}, 1});
+    }
+    const std::int64_t after = run.repeats - before - (within > 0 ? 1 : 0);
+    if (after > 0) cut.push_back({run.period, after});
+  }
+  return cut;
+}
+
 std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
                                    const std::vector<LayerRun>& runs, Unrolling unrolling) {
   ShardedUnits* units = tracer.units();
@@ -52,6 +81,7 @@ std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const
       stretch.first_layer = first_layer;
       for (std::size_t k = 0; k < run.period.size(); ++k) {
         const std::int32_t unit = units != nullptr ? units->Open() : -1;
+        factory.InTrainedLayer(first_layer >= FirstTrainedLayer(workload));
         LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, {repeats, true});
         layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));
         layer.unit = unit;
@@ -61,6 +91,7 @@ std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const
       stretches.push_back(std::move(stretch));
     }
   }
+  factory.InTrainedLayer(false);
   if (units != nullptr) units->Close();
   return stretches;
 }
@@ -226,6 +257,7 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   const PipelineStage& stage = workload.stage;
   if (stage.is_first) MakeEmbeddings(factory, workload, model);
   for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
+  if (workload.method.kind == MethodKind::kFreeze) model.runs = CutAtTrained(model.runs, FirstTrainedLayer(workload));
   model.runs = InStepWithCheckpoints(model.runs, workload);
   model.stretches = MakeStretches(tracer, factory, workload, model.runs, unrolling);
   if (!stage.is_last) return model;

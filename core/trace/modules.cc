@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/trace/adapters.h"
+
 namespace tunefit {
 
 bool ModuleFactory::Adapted(const char* name) const {
@@ -34,11 +36,16 @@ Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   adapter.dropout = method.dropout;
   adapter.dtype = method.adapter_dtype;
   adapter.casts_input = AdapterCastsInput(workload_);
-  adapter.fused = workload_.fused.lora && method.dropout == 0;  // the fused kernels know no dropout
+  adapter.fused = workload_.fused.lora && method.dropout == 0 && !method.dora;  // the fused kernels know neither
+  adapter.dora_reuses_base = workload_.habits.dora_reuses_base;
   adapter.down = tracer_.Weight(MatrixShape(method.rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
                                 "lora_A.weight", true, place.count);
   adapter.up = tracer_.Weight(MatrixShape(shape.out_features, method.rank), method.adapter_dtype, Term::kAdapters,
                               "lora_B.weight", true, place.count);
+  if (method.dora) {
+    adapter.magnitude = tracer_.Weight(VectorShape(shape.out_features), method.adapter_dtype, Term::kAdapters,
+                                       "lora_magnitude_vector", true, place.count);
+  }
   return adapter;
 }
 
@@ -284,16 +291,7 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
     Value product = tracer.FusedLoraLinear(x, adapter.down, adapter.up, dequantizes, in, out);
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }
-  Value result = ForwardBase(tracer, module, x);
-  const Dtype output = tracer.DtypeOf(result);
-  Value input = adapter.casts_input ? tracer.Cast(x, adapter.dtype) : x;
-  Value low = tracer.Dropout(input, adapter.dropout);
-  low = tracer.Linear(std::move(low), adapter.down, Value(), in, adapter.rank);
-  Value update = tracer.Linear(low, adapter.up, Value(), adapter.rank, out);
-  low.Drop();
-  update = tracer.Scale(std::move(update));
-  result = tracer.Add(result, std::move(update));
-  return tracer.Cast(std::move(result), output);
+  return AdaptedForward(tracer, module, ForwardBase(tracer, module, x), x);
 }
 
 Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {

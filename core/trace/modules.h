@@ -22,7 +22,9 @@ struct Adapter {
   double dropout = 0;
   Dtype dtype = Dtype::kFp32;
   bool casts_input = true;
-  bool fused = false;  ///< one kernel with its matrix
+  bool fused = false;            ///< one kernel with its matrix
+  Value magnitude;               ///< DoRA's, one number a row of the matrix; empty for plain LoRA
+  bool dora_reuses_base = true;  ///< DoRA scales the product that is there instead of making it again
 };
 
 /// torch.nn.Linear, or what PEFT and bitsandbytes put in its place. Substitution happens here, once, as the libraries
@@ -59,6 +61,8 @@ class ModuleFactory {
 
   /// What the model's weights and buffers are loaded in.
   Dtype WeightsDtype() const { return workload_.precision.weights; }
+  /// Of the modules that follow, where only some layers train.
+  void InTrainedLayer(bool trains) { in_trained_layer_ = trains; }
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
   /// A matrix that the library's class holds as a bare parameter: nothing is put in its place.
   LinearModule MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place);
@@ -80,7 +84,12 @@ class ModuleFactory {
   LinearModule MakeHead(const Value& table);
 
  private:
-  bool Trained() const { return workload_.method.kind == MethodKind::kFull; }
+  bool Trained() const {
+    return workload_.method.kind == MethodKind::kFull ||
+           (workload_.method.kind == MethodKind::kFreeze && in_trained_layer_);
+  }
+  /// peft utils/other.py, ModulesToSaveWrapper: a deep copy, in the dtype of its original unless told otherwise.
+  Dtype SavedDtype() const { return workload_.method.saved_dtype.value_or(UnquantizedDtype(false)); }
   bool Adapted(const char* name) const;
   bool Quantized() const { return workload_.quantization.kind != QuantizationKind::kNone; }
   LinearModule MakeScore();
@@ -88,6 +97,8 @@ class ModuleFactory {
   Dtype UnquantizedDtype(bool is_norm) const;
   /// Of the copies that modules_to_save trains.
   Dtype SavedDtype() const;
+
+  bool in_trained_layer_ = false;
 
   Tracer& tracer_;
   const Workload& workload_;

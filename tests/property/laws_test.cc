@@ -164,6 +164,7 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
     Workload full = workload;
     full.method = {};
     full.quantization = {};
+    full.parallel = {};                     // the buckets of DDP are static, and the more the more trains
     full.precision.master_weights = false;  // their gradient buffers are static
     full.parallel = {};                     // buckets and shards of trained parameters are static, too
     Workload lora = full;

@@ -91,8 +91,15 @@ Architecture RandomArchitecture(std::mt19937& random) {
 }
 
 void RandomizeMethod(std::mt19937& random, Workload& workload) {
-  if (Chance(random, 45)) return;
+  if (Chance(random, 35)) return;
+  if (Chance(random, 15)) {
+    workload.method.kind = MethodKind::kFreeze;
+    workload.method.trainable_layers = Between(random, 1, workload.architecture.layers());
+    return;
+  }
   workload.method.kind = MethodKind::kLora;
+  workload.method.dora = Chance(random, 20);
+  workload.habits.dora_reuses_base = Chance(random, 50);
   workload.method.rank = Between(random, 1, 16);
   workload.method.dropout = Chance(random, 30) ? 0.05 : 0;
   workload.method.saves_embedding = Chance(random, 15);
@@ -163,6 +170,7 @@ Workload RandomWorkload(std::mt19937& random) {
   RandomizeSharding(random, workload);
   RandomizeStages(random, workload);
   workload.compile = Chance(random, 20);
+  if (workload.method.kind == MethodKind::kFreeze) workload.parallel = {};  // not modelled together yet
   return workload;
 }
 

@@ -47,7 +47,7 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
   for (const auto& [field, words] : description["choices"].items()) {
     for (const Json& word : words) {
       Json request = {{"version", 1}, {"model", "llama-3.1-8b"}};
-      const bool adapted = field.rfind("quantization", 0) == 0 || field.rfind("method.a", 0) == 0;
+      const bool adapted = field.rfind("quantization", 0) == 0 || field.rfind("method.", 0) == 0;
       if (adapted) request["method"] = {{"kind", "lora"}};
       if (field == "quantization.prepare_kbit") request["quantization"] = {{"kind", "nf4"}};
       const bool generates = field.rfind("rollout", 0) == 0 || word == "grpo" || word == "ppo";
@@ -56,6 +56,7 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
       if (field.rfind("rollout", 0) == 0) request["task"] = "grpo";
       if (field == "reference") request["task"] = "dpo";
       if (word == "adapter") request["method"] = {{"kind", "lora"}};
+      if (field == "method.modules_to_save_dtype") request["method"]["modules_to_save"] = {"lm_head"};
       const bool list = field == "fused_kernels" || field == "include";
       std::string pointer = "/" + field;
       for (char& c : pointer) c = c == '.' ? '/' : c;

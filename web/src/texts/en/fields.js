@@ -117,6 +117,7 @@ export const fieldTexts = {
   "path.stack": "Training stack",
   "path.compile": "torch.compile",
   "path.optimizer_in_backward": "Optimizer step inside backward",
+  "path.method.modules_to_save_dtype": "Precision of the trained copies",
   "path.optimizer_rank": "Rank of the optimizer",
   "path.method.dora": "DoRA",
   "path.quantization": "Quantization",

@@ -33,6 +33,7 @@ export const issues = {
   "issue.generations_do_not_divide": "A step makes {total} completions, which are no whole groups of {value}.",
   "issue.rank_over_matrix": "A rank of {value} is more than the smallest matrix it adapts, which is {high} wide.",
   "issue.length_over_positions": "This model has learned positions for {high} tokens; {value} is beyond them.",
+  "issue.too_many_layers": "{value} layers cannot train: the model has {high}.",
   "issue.accumulation_in_backward": "With the optimizer step inside backward, gradients cannot be accumulated over {value} micro-batches.",
   "issue.quantized_full_training": "A compressed model cannot be trained in full. Choose LoRA over it, or leave it uncompressed.",
   "issue.heads_do_not_divide": "The config is inconsistent: the number of attention heads does not divide evenly.",

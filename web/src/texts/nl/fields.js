@@ -117,6 +117,7 @@ export const fieldTexts = {
   "path.stack": "Trainingssoftware",
   "path.compile": "torch.compile",
   "path.optimizer_in_backward": "Optimizerstap tijdens backward",
+  "path.method.modules_to_save_dtype": "Precisie van de getrainde kopieën",
   "path.optimizer_rank": "Rang van de optimizer",
   "path.method.dora": "DoRA",
   "path.quantization": "Kwantisatie",

@@ -30,6 +30,7 @@ export const issues = {
   "issue.generations_do_not_divide": "Een stap maakt {total} antwoorden; dat zijn geen hele groepen van {value}.",
   "issue.rank_over_matrix": "Een rang van {value} is meer dan de kleinste matrix die wordt aangepast; die is {high} breed.",
   "issue.length_over_positions": "Dit model heeft posities geleerd voor {high} tokens; {value} gaat daaroverheen.",
+  "issue.too_many_layers": "{value} lagen kunnen niet trainen: het model heeft er {high}.",
   "issue.accumulation_in_backward": "Met de optimizerstap tijdens backward kun je geen gradiënten over {value} micro-batches verzamelen.",
   "issue.quantized_full_training": "Een samengeperst model kun je niet volledig trainen. Kies LoRA, of pers het model niet samen.",
   "issue.heads_do_not_divide": "De config klopt niet: het aantal attention heads is niet gelijk te verdelen.",

@@ -1,0 +1,101 @@
+// What PEFT's layers do beside the matrix that they wrap: tuners/lora/layer.py, Linear.forward, and variants.py.
+#include "core/trace/adapters.h"
+
+#include <utility>
+
+namespace tunefit {
+namespace {
+
+struct Sides {
+  double in, out;
+};
+
+Sides SidesOf(const LinearModule& module) {
+  return {static_cast<double>(module.shape.in_features), static_cast<double>(module.shape.out_features)};
+}
+
+/// lora_B(lora_A(x)), before it is scaled.
+Value Update(Tracer& tracer, const LinearModule& module, Value x) {
+  const Adapter& adapter = *module.adapter;
+  const auto [in, out] = SidesOf(module);
+  Value low = tracer.Linear(std::move(x), adapter.down, Value(), in, adapter.rank);
+  return tracer.Linear(low, adapter.up, Value(), adapter.rank, out);
+}
+
+/// The norm of each row of W + s·BA (peft tuners/lora/dora.py, DoraLinearLayer.forward). BA is made by running the
+/// adapter over the identity; no gradient goes through any of it. `kept` holds what lives until the layer is done.
+struct WeightNorm {
+  Value norm;
+  Value weight;  ///< the whole matrix in the input's dtype
+  std::vector<Value> kept;
+};
+
+WeightNorm NormOfSum(Tracer& tracer, const LinearModule& module, Dtype input) {
+  const Adapter& adapter = *module.adapter;
+  const auto [in, out] = SidesOf(module);
+  const Size matrix{in * out, Axis::kOnce};
+  const Tracer::Scope outer = tracer.scope;
+  tracer.scope.term = Term::kWorkspace;
+  const auto make = [&tracer](double elements, Dtype dtype, const char* role) {
+    return tracer.Empty({elements, Axis::kOnce}, dtype, role);
+  };
+  WeightNorm made;
+  const Dtype compute = tracer.autocast().value_or(adapter.dtype);
+  Value identity = make(in * in, adapter.dtype, "identity");
+  // The adapter's graph keeps the identity as it was multiplied, until the update is forgotten.
+  made.kept.push_back(compute == adapter.dtype ? identity : make(in * in, compute, "identity"));
+  made.kept.push_back(make(in * adapter.rank, compute, "low-rank identity"));
+  Value update = make(in * out, compute, "adapter's matrix");
+  identity.Drop();
+  if (compute != input) update = tracer.Empty(matrix, input, "adapter's matrix");
+  Value stored = module.weight;
+  if (!stored) stored = tracer.Empty(matrix, module.compute, "dequantized weight");
+  made.weight = tracer.DtypeOf(stored) == input ? stored : tracer.Empty(matrix, input, "cast weight");
+  stored.Drop();
+  {
+    Value scaled = tracer.Empty(matrix, input, "scaled update");
+    Value sum = tracer.Empty(matrix, input, "weight and update");
+    made.norm = make(out, input, "weight norm");
+  }
+  made.kept.push_back(std::move(update));
+  tracer.scope = outer;
+  return made;
+}
+
+Value DoraForward(Tracer& tracer, const LinearModule& module, const Value& result, Value x) {
+  const Adapter& adapter = *module.adapter;
+  const auto [in, out] = SidesOf(module);
+  const bool drops = adapter.dropout > 0;
+  x = tracer.Dropout(std::move(x), adapter.dropout);
+  WeightNorm made = NormOfSum(tracer, module, tracer.DtypeOf(x));
+  Value scale = tracer.Mul(adapter.magnitude, made.norm);
+  Value update = Update(tracer, module, x);
+  Value base = result;
+  if (drops || !adapter.dora_reuses_base) {
+    base = tracer.Linear(x, made.weight, Value(), in, out);
+  } else if (module.bias) {
+    base = tracer.Shift(result);  // the bias taken off again
+  }
+  Value moved = tracer.Mul(tracer.Shift(scale), std::move(base));
+  update = tracer.Scale(tracer.Mul(scale, std::move(update)));
+  return tracer.Add(std::move(moved), std::move(update));
+}
+
+}  // namespace
+
+Value AdaptedForward(Tracer& tracer, const LinearModule& module, Value base, const Value& x) {
+  const Adapter& adapter = *module.adapter;
+  const Dtype output = tracer.DtypeOf(base);
+  Value input = adapter.casts_input ? tracer.Cast(x, adapter.dtype) : x;
+  Value update;
+  if (adapter.magnitude) {
+    update = DoraForward(tracer, module, base, std::move(input));
+  } else {
+    update = Update(tracer, module, tracer.Dropout(input, adapter.dropout));
+    update = tracer.Scale(std::move(update));
+  }
+  base = tracer.Add(base, std::move(update));
+  return tracer.Cast(std::move(base), output);
+}
+
+}  // namespace tunefit

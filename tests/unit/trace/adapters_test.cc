@@ -1,0 +1,123 @@
+#include "core/trace/adapters.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/memory/replay.h"
+#include "core/trace/training_step.h"
+#include "tests/support/architectures.h"
+
+namespace tunefit {
+namespace {
+
+const Axes kAxes = Axes::Of(1, 2048, {});
+
+/// LoRA of rank 16 on the down projections of Llama 3.1 8B (14,336 in, 4,096 out) under bf16 autocast.
+Workload Lora() {
+  Workload workload = test::MakeWorkload();
+  workload.precision.autocast = true;
+  workload.method.kind = MethodKind::kLora;
+  workload.method.all_linear = false;
+  workload.method.target_modules = {"down_proj"};
+  return workload;
+}
+
+std::int64_t Trainable(const Workload& workload) { return TraceTrainingStep(workload).trained_parameters; }
+
+/// The most bytes that live at once under a role.
+double MostAlive(const Step& step, const std::string& role) {
+  double alive = 0;
+  double most = 0;
+  for (const Event& event : step.events) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
+    if (storage.role != role) continue;
+    alive += event.change * StorageBytes(storage, kAxes);
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
+TEST(Dora, TrainsAMagnitudeARow) {
+  Workload workload = Lora();
+  const std::int64_t lora = Trainable(workload);
+  EXPECT_EQ(lora, 32 * 16 * (14'336 + 4'096));
+  workload.method.dora = true;
+  EXPECT_EQ(Trainable(workload), lora + 32 * 4'096);
+}
+
+TEST(Dora, MakesTheAdaptersMatrixAndItsNormForAMoment) {
+  Workload workload = Lora();
+  workload.method.dora = true;
+  const Step step = TraceTrainingStep(workload);
+  const double matrix = 14'336.0 * 4'096;
+  // The identity in fp32 and in bf16, together while the adapter runs over it.
+  EXPECT_EQ(MostAlive(step, "identity"), 14'336.0 * 14'336 * (4 + 2));
+  EXPECT_EQ(MostAlive(step, "adapter's matrix"), matrix * (2 + 4));
+  EXPECT_EQ(MostAlive(step, "cast weight"), matrix * 4);
+  EXPECT_EQ(MostAlive(step, "scaled update"), matrix * 4);
+  EXPECT_EQ(MostAlive(step, "weight and update"), matrix * 4);
+}
+
+TEST(Dora, WithDropoutTheProductIsMadeAgainAndItsMatrixKept) {
+  Workload workload = Lora();
+  workload.method.dora = true;
+  workload.method.dropout = 0.1;
+  const double with = ReplayStep(TraceTrainingStep(workload), kAxes).after_forward;
+  workload.method.dora = false;
+  const double without = ReplayStep(TraceTrainingStep(workload), kAxes).after_forward;
+  EXPECT_GT(with - without, 32 * 2 * 14'336.0 * 4'096);  // a bf16 copy of the matrix a layer
+}
+
+TEST(SavedModules, AreCopiesInTheDtypeOfTheirOriginals) {
+  Workload workload = Lora();
+  workload.method.saves_embedding = true;
+  const double table = 128'256.0 * 4'096;
+  const auto copies = [](const Workload& asked) {
+    const Step step = TraceTrainingStep(asked);
+    double bytes = 0;
+    for (const Resident& weight : step.weights) {
+      const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
+      if (std::string(storage.role) == "modules_to_save") bytes += StorageBytes(storage, kAxes);
+    }
+    return bytes;
+  };
+  EXPECT_EQ(copies(workload), 2 * table);
+  workload.method.saved_dtype = Dtype::kFp32;
+  EXPECT_EQ(copies(workload), 4 * table);
+  workload.method.saved_dtype.reset();
+  workload.quantization = {.kind = QuantizationKind::kNf4};  // prepared: the embedding became fp32
+  EXPECT_EQ(copies(workload), 4 * table);
+}
+
+TEST(Freeze, TheLastLayersTrain) {
+  Workload workload = test::MakeWorkload();
+  workload.method.kind = MethodKind::kFreeze;
+  workload.method.trainable_layers = 3;
+  const Step step = TraceTrainingStep(workload);
+  // 218,103,808 weights of matrices and two norms of 4,096 in each.
+  EXPECT_EQ(step.trained_parameters, 3 * (218'103'808 + 2 * 4'096));
+  const Replay replay = ReplayStep(step, kAxes);
+  EXPECT_NEAR(replay.optimizer_states, 3 * 218'112'000.0 * 4, 1e5);
+  // The 29 frozen layers keep nothing: three layers' worth of activations, and not 32.
+  workload.method.kind = MethodKind::kFull;
+  const Replay full = ReplayStep(TraceTrainingStep(workload), kAxes);
+  const double kept = replay.after_forward - replay.weights - replay.optimizer_states;
+  EXPECT_LT(kept, 0.3 * (full.after_forward - full.weights - full.optimizer_states));
+}
+
+TEST(Freeze, CutsAPeriodWhereItHasTo) {
+  Workload workload = test::MakeWorkload();
+  LayerRun& run = workload.architecture.runs.front();
+  run.period.push_back(run.period.front());
+  run.period.back().scales_residual = true;  // two kinds of layers, alternating
+  run.repeats = 16;
+  workload.method.kind = MethodKind::kFreeze;
+  for (std::int64_t layers = 1; layers <= 32; ++layers) {
+    workload.method.trainable_layers = layers;
+    EXPECT_EQ(Trainable(workload), layers * 218'112'000) << layers;
+  }
+}
+
+}  // namespace
+}  // namespace tunefit
