@@ -74,8 +74,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   Refuser refuser(reading);
   const RequestFields& request = reading.completed;
   refuser.Only("task", *request.task, words::modelled::kTask);
-  const bool spread = *request.parallel.strategy != "none" && *request.parallel.strategy != "device_map";
-  if (*request.method.kind == "freeze" && spread) refuser.Refuse("method.kind", "freeze");
+  if (*request.method.kind == "freeze" && *request.parallel.gpus > 1) refuser.Refuse("method.kind", "freeze");
   RefuseQuantization(refuser, request.quantization);
   if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);
