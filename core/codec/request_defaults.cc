@@ -38,6 +38,7 @@ class Completer {
       : request_(reading.completed),
         stack_(stack.fields),
         architecture_(reading.workload.architecture),
+        saved_as_loaded_(stack.habits.saved_modules_as_loaded),
         assumptions_(reading.assumptions) {}
 
   /// The value given, else the stack's, else the core's.
@@ -71,8 +72,8 @@ class Completer {
   RequestFields& request_;
   const RequestFields& stack_;
   const Architecture& architecture_;
+  const bool saved_as_loaded_;
   Assumptions& assumptions_;
-  bool adapter_dtype_given_ = false;
 };
 
 /// The stack's targets for this model type; every linear module where the model has none of them.
@@ -96,7 +97,6 @@ void Completer::CompleteMethod(const StackVersion& stack, const Architecture& ar
   Take(method.kind, "full", "method.kind");
   if (*method.kind == "freeze") Take(method.trainable_layers, 2, "method.trainable_layers");
   if (*method.kind != "lora") return;
-  adapter_dtype_given_ = method.adapter_dtype.has_value();
   Take(method.rank, stack_.method.rank, 16, "method.rank");
   if (!method.target_modules) TakeTargets(stack, architecture);
   Take(method.modules_to_save, {}, "method.modules_to_save");
@@ -162,7 +162,7 @@ void Completer::CompleteCheckpointing() {
   Take(checkpointing.kind, stack_.checkpointing.kind, "none", "gradient_checkpointing");
 }
 
-/// PEFT copies a module as it is; a dtype that was asked for the adapter is taken for the copies too.
+/// PEFT copies a module as it is, and from 0.12 on casts 16-bit copies to the adapter's dtype as it does adapters.
 void Completer::CompleteSavedModules() {
   MethodFields& method = request_.method;
   if (!method.modules_to_save || method.modules_to_save->empty()) return;
@@ -170,8 +170,7 @@ void Completer::CompleteSavedModules() {
   const bool upcast =
       quantization.prepare_kbit == Word("peft") && PreparesFloats(ReadQuantizationKind(quantization.kind.value_or("")));
   const Word copied = upcast ? Word("fp32") : *request_.precision.weights;
-  Take(method.modules_to_save_dtype, adapter_dtype_given_ ? *method.adapter_dtype : copied,
-       "method.modules_to_save_dtype");
+  Take(method.modules_to_save_dtype, saved_as_loaded_ ? copied : *method.adapter_dtype, "method.modules_to_save_dtype");
 }
 
 /// What the policy is compared with and how its completions come about, as TRL's trainers have it. Lengths of

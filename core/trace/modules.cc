@@ -141,10 +141,6 @@ NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t
   return module;
 }
 
-Dtype ModuleFactory::SavedDtype() const {
-  return workload_.habits.saved_modules_as_loaded ? UnquantizedDtype(false) : workload_.method.adapter_dtype;
-}
-
 Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved) {
   tracer_.scope = {path, Term::kEmbedding, false};
   const WeightShape shape = MatrixShape(rows, width);

@@ -95,8 +95,6 @@ class ModuleFactory {
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
-  /// Of the copies that modules_to_save trains.
-  Dtype SavedDtype() const;
 
   bool in_trained_layer_ = false;
 
