@@ -184,8 +184,9 @@ void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
 void CheckPrintedTotal(const ObjectReader& row, std::int64_t parameters) {
   constexpr double kRounding = 0.01;
   const auto printed = row.Count("printed_total", 1000000, kMostParameters);
-  if (!printed || std::abs(static_cast<double>(parameters - *printed)) <= kRounding * static_cast<double>(*printed))
+  if (!printed || std::abs(static_cast<double>(parameters - *printed)) <= kRounding * static_cast<double>(*printed)) {
     return;
+  }
   const std::string value = std::to_string(parameters);
   row.Fault("implausible", "printed_total", Join({"is more than a hundredth away from the parameters, ", value}),
             {{"value", value}});

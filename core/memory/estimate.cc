@@ -19,7 +19,10 @@ Axes AxesOf(const Step& step, const Workload& workload, const Batch& batch) {
       HasRollout(workload.task) ? batch.sequence_length - workload.rollout.prompt_length + 1 : batch.sequence_length;
   // Context ranks share every sequence evenly.
   const std::int64_t ranks = workload.parallel.context;
-  const auto part = [ranks](std::int64_t tokens) { return static_cast<double>((tokens + ranks - 1) / ranks); };
+  const auto part = [ranks](std::int64_t tokens) {
+    const std::int64_t each = (tokens + ranks - 1) / ranks;
+    return static_cast<double>(each);
+  };
   return Axes::Of(static_cast<double>(sequences), part(batch.sequence_length), step.chunk, part(kept));
 }
 

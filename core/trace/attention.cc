@@ -112,7 +112,8 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
     heads.value = tracer.Copy(std::move(heads.value), "picked values");
   }
   if (attention.repeats_fused_heads) {
-    const auto copies = static_cast<double>(attention.heads / attention.kv_heads);
+    const std::int64_t queries_each = attention.heads / attention.kv_heads;
+    const auto copies = static_cast<double>(queries_each);
     heads.key = tracer.ExpandHeads(std::move(heads.key), copies);
     heads.value = tracer.ExpandHeads(std::move(heads.value), copies);
   }

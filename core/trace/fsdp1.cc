@@ -24,8 +24,9 @@ void Fsdp1Units::Gather(Unit& unit) {
     if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.shard_elements;
   }
   StorageId cast = kNoStorage;  // FlatParameter._mp_shard
-  if (cast_elements > 0)
+  if (cast_elements > 0) {
     cast = Allocate(cast_elements, compute_, Term::kCommunication, Stream::kGather, "shards to gather");
+  }
   AllocateWhole(unit);
   Release(cast);
 }

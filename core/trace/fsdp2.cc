@@ -22,8 +22,9 @@ void Fsdp2Units::Gather(Unit& unit) {
     bytes += parameter.whole_elements * BytesPerElement(parameter.whole_dtype);
   }
   StorageId cast = kNoStorage;
-  if (cast_elements > 0)
+  if (cast_elements > 0) {
     cast = Allocate(cast_elements, compute_, Term::kCommunication, Stream::kGather, "shards to gather");
+  }
   const bool uniform = bytes == elements * BytesPerElement(compute_);
   unit.gathered = uniform ? Allocate(elements, compute_, Term::kCommunication, Stream::kGather, "all-gather")
                           : Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "all-gather");

@@ -61,6 +61,7 @@ Value Tracer::MatrixProduct(Value x, Value w, Value b, double in_features, doubl
   Value product = AddOutput(node, out, elements, dtype);
   x.Drop();
   w.Drop();
+  b.Drop();
   return product;
 }
 

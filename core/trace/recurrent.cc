@@ -216,7 +216,8 @@ MixerResult Forward(Tracer& tracer, const GatedDeltaModule& module, const LayerC
   const auto sized = [&](std::int64_t width) { return context.tokens * static_cast<double>(width); };
   const std::int64_t keys = delta.key_heads * delta.key_dim;
   const std::int64_t values = delta.value_heads * delta.value_dim;
-  const auto copies = static_cast<double>(delta.value_heads / delta.key_heads);
+  const std::int64_t values_each = delta.value_heads / delta.key_heads;
+  const auto copies = static_cast<double>(values_each);
   const DeltaInputs inputs = Project(tracer, module, context, hidden);
   const Value convolved = Convolve(tracer, module.vectors, inputs.qkv);
   const std::array<Value, 3> parts = tracer.Split(convolved, {sized(keys), sized(keys), sized(values)});

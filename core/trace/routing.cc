@@ -57,6 +57,7 @@ Value Tracer::AddRows(Value x, Value rows, const Value& index) {
   Refer(tensor.storage);
   Value sum = AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
   x.Drop();
+  rows.Drop();
   return sum;
 }
 

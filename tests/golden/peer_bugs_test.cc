@@ -46,8 +46,9 @@ class PeerBugs : public testing::Test {
  private:
   static bool IsUnknownYet(const Json& report) {
     for (const Json& issue : report["issues"]) {
-      if (issue["severity"] == "error" && issue["code"] != "not_modelled" && issue["code"] != "unknown_model")
+      if (issue["severity"] == "error" && issue["code"] != "not_modelled" && issue["code"] != "unknown_model") {
         return false;
+      }
     }
     return true;
   }

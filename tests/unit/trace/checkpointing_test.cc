@@ -29,7 +29,7 @@ Workload With(Checkpointing checkpointing, std::int64_t layers = 32) {
 }
 
 /// What one more pair of layers adds to the bytes after the forward pass, weights and states left out.
-double PerPair(Workload workload, Workload two_more) {
+double PerPair(const Workload& workload, const Workload& two_more) {
   const auto kept = [](const Workload& of) {
     const Replay replay = ReplayStep(TraceTrainingStep(of), Axes::Of(1, kTokens, {}));
     return replay.after_forward - replay.weights - replay.optimizer_states;

@@ -142,7 +142,8 @@ TEST(Sharding, ZeroThreeHoldsSixteenBytesAParameterBetweenSteps) {
   // alike; the bucket is 64 x 64 in bf16
   EXPECT_EQ(one, 16 * kMatrices + 5 * kNorms * kNormBytes + 2 * 64 * 64);
   workload.parallel.gpus = 2;
-  // half of the table is 6,400 bytes in bf16, 6,656 as the allocator counts: so is half of the head, weight and gradient
+  // half of the table is 6,400 bytes in bf16, 6,656 as the allocator counts: so is half of the head, weight and
+  // gradient
   EXPECT_EQ(PhasesOf(workload).between_steps, 8 * kMatrices + 5 * kNorms * kNormBytes + 2 * 64 * 64 + 4 * 256);
 }
 
