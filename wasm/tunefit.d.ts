@@ -146,6 +146,14 @@ export interface Request {
   };
   /** `hardware.server`, `hardware.interconnect`, `dataset` and `pricing` are checked and passed on; a note
    *  `not_modelled` says that nothing is computed from them yet. */
+  /** An evaluation between steps. `keeps_logits`: a metric reads the logits of `examples`, which stay on the card, or of
+   *  `accumulation_steps` batches at a time. */
+  evaluation?: {
+    per_device?: number;
+    keeps_logits?: boolean;
+    examples?: number;
+    accumulation_steps?: number;
+  };
   include?: ("limits" | "timeline" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
@@ -191,10 +199,16 @@ export interface Phases {
   after_backward: number;
   peak_backward: number;
   peak_optimizer: number;
-  /** The largest of the peaks. */
+  /** The largest of the peaks, of rollout and evaluation too. */
   peak_step: number;
   load: number;
+  /** Completions are generated and scored in the training process; null where none are. */
+  rollout: number | null;
+  /** Null without `evaluation`. */
+  evaluate: number | null;
   save: number;
+  /** An adapter is merged into its base, in a process that trains nothing; null without one, or where PEFT cannot. */
+  merge: number | null;
 }
 
 /** One kind of storage alive at the peak. `bytes` is for all of them together. */
@@ -212,7 +226,7 @@ export interface TermItem {
 /** A line of the breakdown. The terms sum exactly to `phases.peak_step`. */
 export interface Term {
   /** `weights`, `quantization`, `adapters`, `gradients`, `optimizer_states`, `optimizer_transient`, `autocast_copies`,
-   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`, `reference_model`, `reward_model`,
+   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`, `reference_model`, `reward_model`, `value_model`,
    *  `kv_cache`, `rollout_engine`. */
   id: string;
   bytes: number;
@@ -312,7 +326,8 @@ export interface Report {
     host_bytes: number;
     /** What it is made of; the parts sum to `host_bytes`. `checkpoints`: layer inputs that wait for backward. */
     host_parts: { checkpoints: number };
-    disk_bytes: number | null;
+    /** One checkpoint: what was trained, and the optimizer's states. */
+    disk_bytes: number;
   };
   fit: null | {
     usable_bytes: number;

@@ -63,6 +63,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "gptq_unpacks_in_torch",
                                    "gptq_lora_casts_input",
                                    "master_gradients",
+                                   "load_holds_checkpoint",
                                    "grpo_has_reference",
                                    "selective_log_softmax",
                                    "preference_logs_logits",
@@ -111,6 +112,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   }
   habits.offload_blocks_on_card =
       switches.Count("offload_blocks_on_card", 0, 16).value_or(habits.offload_blocks_on_card);
+  habits.load_holds_checkpoint = switches.Flag("load_holds_checkpoint").value_or(habits.load_holds_checkpoint);
   habits.grpo_has_reference = switches.Flag("grpo_has_reference").value_or(habits.grpo_has_reference);
   habits.selective_log_softmax = switches.Flag("selective_log_softmax").value_or(habits.selective_log_softmax);
   habits.preference_logs_logits = switches.Flag("preference_logs_logits").value_or(habits.preference_logs_logits);

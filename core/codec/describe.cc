@@ -124,6 +124,9 @@ void WriteLimits(JsonWriter& writer) {
   WriteLimit(writer, "rollout.prompt_length", words::kSequenceLength);
   WriteLimit(writer, "rollout.completion_length", words::kSequenceLength);
   WriteLimit(writer, "rollout.memory_share", 0, 1);
+  WriteLimit(writer, "evaluation.per_device", words::kPerDevice);
+  WriteLimit(writer, "evaluation.examples", words::kEvaluationExamples);
+  WriteLimit(writer, "evaluation.accumulation_steps", words::kAccumulation);
   WriteLimit(writer, "parallel.gpus", words::kGpus);
   writer.EndObject();
 }

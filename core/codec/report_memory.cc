@@ -23,6 +23,15 @@ void WriteSourceIds(JsonWriter& writer, const std::vector<std::string>& ids) {
   writer.EndList();
 }
 
+/// A moment that the run does not have is null.
+void WriteBytesOrNull(JsonWriter& writer, std::string_view key, double bytes) {
+  if (bytes > 0) {
+    WriteBytes(writer, key, bytes);
+  } else {
+    writer.Null(key);
+  }
+}
+
 void WritePhases(JsonWriter& writer, const Phases& phases) {
   writer.Key("phases");
   writer.BeginObject();
@@ -35,7 +44,10 @@ void WritePhases(JsonWriter& writer, const Phases& phases) {
   WriteBytes(writer, "peak_optimizer", phases.peak_optimizer);
   WriteBytes(writer, "peak_step", phases.peak_step);
   WriteBytes(writer, "load", phases.load);
+  WriteBytesOrNull(writer, "rollout", phases.rollout);
+  WriteBytesOrNull(writer, "evaluate", phases.evaluate);
   WriteBytes(writer, "save", phases.save);
+  WriteBytesOrNull(writer, "merge", phases.merge);
   writer.EndObject();
 }
 
@@ -148,7 +160,7 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
   writer.BeginObject();
   WriteBytes(writer, "checkpoints", memory.host.checkpoints);
   writer.EndObject();
-  writer.Null("disk_bytes");
+  WriteBytes(writer, "disk_bytes", memory.disk_bytes);
   writer.EndObject();
 }
 

@@ -105,6 +105,17 @@ void WriteRollout(JsonWriter& writer, const RolloutFields& rollout) {
   writer.EndObject();
 }
 
+void WriteEvaluation(JsonWriter& writer, const EvaluationFields& evaluation) {
+  if (!evaluation.given) return;
+  writer.Key("evaluation");
+  writer.BeginObject();
+  Write(writer, "per_device", evaluation.per_device);
+  Write(writer, "keeps_logits", evaluation.keeps_logits);
+  Write(writer, "examples", evaluation.examples);
+  Write(writer, "accumulation_steps", evaluation.accumulation_steps);
+  writer.EndObject();
+}
+
 void WritePrecision(JsonWriter& writer, const PrecisionFields& precision) {
   writer.Key("precision");
   writer.BeginObject();
@@ -180,6 +191,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   Write(writer, "fused_kernels", request.fused_kernels);
   WriteBatch(writer, request.batch);
   WriteRollout(writer, request.rollout);
+  WriteEvaluation(writer, request.evaluation);
   WriteCheckpointing(writer, request.checkpointing);
   Write(writer, "attention", request.attention);
   Write(writer, "loss", request.loss);

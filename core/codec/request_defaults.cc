@@ -64,6 +64,7 @@ class Completer {
   void CompleteTask(const StackVersion& stack);
   void CompleteLength();
   void CompleteSavedModules();
+  void CompleteEvaluation();
   void CompleteTraining();
   void CompleteCheckpointing();
   void CompleteParallel();
@@ -211,6 +212,14 @@ void Completer::CompleteLength() {
   Assume("batch.sequence_length", JsonText(*length), "class_default");
 }
 
+/// transformers' TrainingArguments: eight examples at a time, logits only where a metric is computed.
+void Completer::CompleteEvaluation() {
+  EvaluationFields& evaluation = request_.evaluation;
+  if (!evaluation.given) return;
+  Take(evaluation.per_device, 8, "evaluation.per_device");
+  Take(evaluation.keeps_logits, false, "evaluation.keeps_logits");
+}
+
 void Completer::CompleteTraining() {
   Take(request_.optimizer, stack_.optimizer, "adamw_torch_fused", "optimizer");
   if (HasRank(ReadOptimizer(*request_.optimizer).optimizer)) Take(request_.optimizer_rank, 128, "optimizer_rank");
@@ -294,6 +303,7 @@ void CompleteRequest(RequestReading& reading, const HfConfig& config) {
   completer.CompletePrecision();
   completer.CompleteSavedModules();
   completer.CompleteTask(stack);
+  completer.CompleteEvaluation();
   completer.CompleteTraining();
   completer.CompleteParallel();
 }

@@ -133,6 +133,19 @@ RolloutFields ReadRollout(const ObjectReader& request) {
   return fields;
 }
 
+EvaluationFields ReadEvaluation(const ObjectReader& request) {
+  static constexpr Known kKnown = {"per_device", "examples", "accumulation_steps", "keeps_logits"};
+  const ObjectReader evaluation(request, "evaluation");
+  evaluation.RefuseUnknown(kKnown);
+  EvaluationFields fields;
+  fields.given = evaluation.present();
+  fields.per_device = ReadCount(evaluation, "per_device", words::kPerDevice);
+  fields.examples = ReadCount(evaluation, "examples", words::kEvaluationExamples);
+  fields.accumulation_steps = ReadCount(evaluation, "accumulation_steps", words::kAccumulation);
+  fields.keeps_logits = evaluation.Flag("keeps_logits");
+  return fields;
+}
+
 CheckpointingFields ReadCheckpointing(const ObjectReader& request) {
   static constexpr Known kKnown = {"every"};
   CheckpointingFields fields;
@@ -287,7 +300,8 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
                                    "dataset",
                                    "pricing",
                                    "optimizer_rank",
-                                   "reference"};
+                                   "reference",
+                                   "evaluation"};
   RequestFields fields;
   request.RefuseUnknown(kKnown);
   request.Require("version");
@@ -296,6 +310,7 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
   fields.task = ReadWord(request, "task", words::kTask);
   fields.reference = ReadWord(request, "reference", words::kReference);
   fields.rollout = ReadRollout(request);
+  fields.evaluation = ReadEvaluation(request);
   fields.method = ReadMethod(request);
   fields.quantization = ReadQuantization(request, true);
   ReadTraining(request, fields);

@@ -56,6 +56,12 @@ struct RolloutFields {
   Field<double> memory_share;
 };
 
+struct EvaluationFields {
+  bool given = false;
+  Field<std::int64_t> per_device, examples, accumulation_steps;
+  Field<bool> keeps_logits;
+};
+
 struct CheckpointingFields {
   Field<Word> kind;
   Field<std::int64_t> every;  ///< instead of a kind
@@ -90,6 +96,7 @@ struct RequestFields {
   Field<std::vector<Word>> fused_kernels;
   BatchFields batch;
   RolloutFields rollout;
+  EvaluationFields evaluation;
   CheckpointingFields checkpointing;
   Field<Word> attention, loss, stack, stack_version;
   Field<bool> compile;

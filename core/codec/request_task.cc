@@ -1,11 +1,13 @@
 // What belongs to a task: which fields make sense for it, and what the core gets of them.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
+#include "core/model/kv_cache.h"
 #include "core/model/parameters.h"
 
 namespace tunefit {
@@ -35,6 +37,7 @@ class TaskChecker {
   void CheckFields();
   void CheckReference();
   void CheckRollout();
+  void CheckEvaluation();
 
  private:
   void NotForTask(const char* field, std::string_view value, std::string_view why) {
@@ -131,6 +134,15 @@ void TaskChecker::CheckRollout() {
   }
 }
 
+void TaskChecker::CheckEvaluation() {
+  const EvaluationFields& evaluation = request_.evaluation;
+  const std::int64_t gpus = request_.parallel.gpus.value_or(1);
+  if (evaluation.given && gpus != 1) NotModelled("evaluation", std::to_string(gpus), "on several GPUs");
+  if (!evaluation.keeps_logits.value_or(false) || evaluation.examples || evaluation.accumulation_steps) return;
+  AddIssue(reading_.issues, "missing_field", "evaluation.examples",
+           "evaluation.examples is missing: how many logits are kept depends on it, or on accumulation_steps.", {});
+}
+
 /// What a colocated engine takes: its share of the card; where no card is named, what it cannot do without: its own
 /// weights in 16 bits and the cache of one group of completions.
 double EngineBytes(const RequestReading& reading) {
@@ -139,8 +151,16 @@ double EngineBytes(const RequestReading& reading) {
   if (reading.gpu != nullptr) return reading.gpu->usable_bytes * *fields.memory_share;
   const Architecture& architecture = reading.workload.architecture;
   const auto weights = static_cast<double>(CountParameters(architecture).total());
-  const auto tokens = static_cast<double>(*fields.generations * (*fields.prompt_length + *fields.completion_length));
-  return 2 * weights + 2 * tokens * CacheElementsPerToken(architecture);
+  const std::int64_t tokens = *fields.prompt_length + *fields.completion_length;
+  return 2 * weights + static_cast<double>(*fields.generations) * KvCacheBytes(architecture, Dtype::kBf16, tokens);
+}
+
+/// Batches whose logits are on the card together: all, or as many as are moved to the host at a time.
+std::int64_t KeptBatches(const EvaluationFields& fields) {
+  if (!fields.keeps_logits.value_or(false)) return 0;
+  std::int64_t batches = fields.accumulation_steps.value_or(std::numeric_limits<std::int64_t>::max());
+  if (fields.examples) batches = std::min(batches, (*fields.examples + *fields.per_device - 1) / *fields.per_device);
+  return batches;
 }
 
 }  // namespace
@@ -152,6 +172,7 @@ void CheckTask(RequestReading& reading) {
   checker.CheckFields();
   checker.CheckReference();
   checker.CheckRollout();
+  checker.CheckEvaluation();
 }
 
 void FillTask(RequestReading& reading) {
@@ -163,7 +184,12 @@ void FillTask(RequestReading& reading) {
     workload.architecture.labels = workload.task == Task::kReward ? 1 : kUsualLabels;
     workload.architecture.tied_head = false;
   }
-  if (!HasRollout(workload.task) || HasError(reading.issues)) return;
+  if (HasError(reading.issues)) return;
+  if (request.evaluation.given) {
+    workload.evaluation = {.per_device = *request.evaluation.per_device,
+                           .kept_batches = KeptBatches(request.evaluation)};
+  }
+  if (!HasRollout(workload.task)) return;
   const RolloutFields& rollout = request.rollout;
   workload.rollout = {
       .generations = *rollout.generations,

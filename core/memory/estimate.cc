@@ -3,47 +3,16 @@
 #include <algorithm>
 
 #include "core/memory/ledger.h"
+#include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/memory/reserved.h"
 #include "core/model/share.h"
 #include "core/trace/optimizer.h"
+#include "core/trace/passes.h"
 #include "core/trace/training_step.h"
 
 namespace tunefit {
 namespace {
-
-Axes AxesOf(const Step& step, const Workload& workload, const Batch& batch) {
-  const std::int64_t sequences = SequencesOf(workload.task, batch);
-  // The token before a completion predicts its first one.
-  const std::int64_t kept =
-      HasRollout(workload.task) ? batch.sequence_length - workload.rollout.prompt_length + 1 : batch.sequence_length;
-  // Context ranks share every sequence evenly.
-  const std::int64_t ranks = workload.parallel.context;
-  const auto part = [ranks](std::int64_t tokens) {
-    const std::int64_t each = (tokens + ranks - 1) / ranks;
-    return static_cast<double>(each);
-  };
-  return Axes::Of(static_cast<double>(sequences), part(batch.sequence_length), step.chunk, part(kept));
-}
-
-/// bitsandbytes and HQQ pack on the card while a model is read; the other kinds are stored packed.
-bool PacksWhileLoading(QuantizationKind kind) {
-  return kind == QuantizationKind::kNf4 || kind == QuantizationKind::kFp4 || kind == QuantizationKind::kInt8 ||
-         kind == QuantizationKind::kHqq;
-}
-
-/// While a quantized model is read, the matrix at hand is on the card in the weights' dtype before it is packed.
-double LoadTransient(const Step& step, const Workload& workload, const Axes& axes) {
-  if (!PacksWhileLoading(workload.quantization.kind)) return 0;
-  double largest = 0;
-  for (const Resident& weight : step.weights) {
-    Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    if (BytesPerElement(storage.dtype) > 1) continue;
-    storage.dtype = workload.precision.weights;
-    largest = std::max(largest, StorageBytes(storage, axes));
-  }
-  return largest;
-}
 
 Phases PhasesOf(const Replay& replay) {
   Phases phases;
@@ -75,9 +44,27 @@ Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, 
           std::max(range.high, estimate.allocated.high)};
 }
 
+Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept); }
+
+/// What the allocator holds after the step and the passes around it.
+double SimulatedReserved(const Step& step, const Axes& axes, const std::vector<Pass>& passes, const AllocatorUse& use) {
+  double reserved = ReservedBytes(step, axes, use);
+  for (const Pass& pass : passes) reserved = std::max(reserved, ReservedBytes(pass.step, AxesOf(pass), use));
+  return reserved;
+}
+
+/// The passes' own peaks, and the step's where one of them is higher.
+void AddPasses(Phases& phases, const std::vector<Pass>& passes) {
+  for (const Pass& pass : passes) {
+    const double peak = ReplayStep(pass.step, AxesOf(pass)).peak_forward.bytes;
+    (pass.moment == Moment::kRollout ? phases.rollout : phases.evaluate) = peak;
+    phases.peak_step = std::max(phases.peak_step, peak);
+  }
+}
+
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
 void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
-                  const Step& step, const Axes& axes) {
+                  const Step& step, const Axes& axes, const std::vector<Pass>& passes) {
   const double live = estimate.phases.peak_step;
   AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
                    .workspace_bytes = BlasWorkspaceBytes(gpu)};
@@ -93,13 +80,13 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
   const Range varied_share = varied ? overheads.varied_of_moving : Range{};
-  estimate.simulated_reserved = ReservedBytes(step, axes, use);
+  estimate.simulated_reserved = SimulatedReserved(step, axes, passes, use);
   estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved, varied_share);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
     use.full_card = true;
-    const Range need = ReservedRange(estimate, overheads, ReservedBytes(step, axes, use), {});
+    const Range need = ReservedRange(estimate, overheads, SimulatedReserved(step, axes, passes, use), {});
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.
     estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);
@@ -195,6 +182,8 @@ double LossBytes(const Step& step, const Replay& replay) {
 }
 
 Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) {
+  if (phases.peak_step == phases.rollout) return Moment::kRollout;
+  if (phases.peak_step == phases.evaluate) return Moment::kEvaluate;
   if (phases.peak_step == phases.peak_optimizer) return Moment::kOptimizer;
   if (phases.peak_step == phases.peak_backward) return Moment::kBackward;
   const std::int32_t section = replay.peak_forward.section;
@@ -203,14 +192,17 @@ Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) 
 
 /// Phases, overheads and ranges: all that depends on batch and length.
 MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes& axes, const Workload& workload,
-                             const Gpu* gpu, const Overheads& overheads) {
+                             const Gpu* gpu, const Overheads& overheads, const std::vector<Pass>& passes) {
   MemoryEstimate estimate;
   estimate.phases = PhasesOf(replay);
-  estimate.phases.load = replay.weights + LoadTransient(step, workload, axes);
+  AddPasses(estimate.phases, passes);
+  estimate.phases.load = LoadPeak(step, workload, axes);
+  estimate.phases.merge = MergePeak(step, workload, axes);
   estimate.phases.save = estimate.phases.between_steps;
   estimate.loss_bytes = LossBytes(step, replay);
+  estimate.disk_bytes = CheckpointDiskBytes(step, workload);
   estimate.host.checkpoints = static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
-  AddOverheads(estimate, workload, gpu, overheads, step, axes);
+  AddOverheads(estimate, workload, gpu, overheads, step, axes, passes);
   return estimate;
 }
 
@@ -263,7 +255,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   const Step step = TraceTrainingStep(rank);
   const Axes axes = AxesOf(step, rank, rank.batch);
   const Replay replay = ReplayStep(step, axes);
-  MemoryEstimate estimate = EstimateBytes(step, replay, axes, rank, gpu, overheads);
+  const std::vector<Pass> passes = TracePasses(rank);
+  MemoryEstimate estimate = EstimateBytes(step, replay, axes, rank, gpu, overheads, passes);
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
   estimate.parameters = CountTrained(workload, step);
   estimate.recipe = RecipeOf(step, rank);
@@ -271,6 +264,12 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
   estimate.timeline = TimelineOf(step, replay);
+  for (const Pass& pass : passes) {
+    if (pass.moment != estimate.peak_moment) continue;
+    const Replay own = ReplayStep(pass.step, AxesOf(pass));
+    estimate.terms =
+        ListAliveAtPeak(pass.step, AxesOf(pass), pass.moment, own.peak_forward, workload.architecture.layer_path);
+  }
   return estimate;
 }
 
@@ -279,18 +278,21 @@ Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& ove
   if (workload.parallel.pipeline > 1) ranks.push_back(RankOf(workload, workload.parallel.pipeline - 1));
   std::vector<Step> steps;
   for (const Workload& rank : ranks) steps.push_back(TraceTrainingStep(rank));
+  Workload tried = workload;
   const auto fits = [&](const Batch& batch) {
+    tried.batch = batch;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const Axes axes = AxesOf(steps[i], ranks[i], batch);
       const MemoryEstimate estimate =
-          EstimateBytes(steps[i], ReplayStep(steps[i], axes), axes, ranks[i], &gpu, overheads);
+          EstimateBytes(steps[i], ReplayStep(steps[i], axes), axes, ranks[i], &gpu, overheads, TracePasses(tried));
       if (JudgeFit(estimate.device, gpu.usable_bytes) != Verdict::kFits) return false;
     }
     return true;
   };
   const Batch& asked = workload.batch;
-  const std::int64_t most_sequences = std::min(bounds.sequences, bounds.tokens / asked.sequence_length);
-  std::int64_t most_length = std::min(bounds.length, bounds.tokens / asked.per_device);
+  const std::int64_t most_sequences =
+      std::min(bounds.sequences, bounds.tokens / (asked.sequence_length * SequencesOf(workload.task, {})));
+  std::int64_t most_length = std::min(bounds.length, bounds.tokens / SequencesOf(workload.task, asked));
   for (const std::int64_t made_for : {workload.architecture.context_tokens, workload.architecture.position_rows}) {
     if (made_for > 0) most_length = std::min(most_length, made_for);
   }

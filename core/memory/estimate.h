@@ -23,6 +23,9 @@ struct Phases {
   double peak_optimizer = 0;
   double peak_step = 0;  ///< the largest of the peaks
   double load = 0;       ///< while the weights are read
+  double rollout = 0;    ///< while completions are generated and scored in the training process; 0 where none are
+  double evaluate = 0;   ///< an evaluation between steps; 0 where none is asked for
+  double merge = 0;      ///< while an adapter is merged into its base; 0 where there is none, or no way to
   double save = 0;       ///< while the result is written
 };
 
@@ -70,6 +73,7 @@ struct MemoryEstimate {
   HostBytes host;
   Moment peak_moment = Moment::kBackward;
   double loss_bytes = 0;  ///< what the loss adds to the forward pass at its highest: logits and what becomes of them
+  double disk_bytes = 0;  ///< MEM-114 of one checkpoint: what was trained and the optimizer's states
   double simulated_reserved = 0;  ///< what the simulated allocator holds, before the spread of measured runs
   Range allocated, reserved, device;
   std::vector<Overhead> overheads;

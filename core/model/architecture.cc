@@ -88,25 +88,6 @@ std::int64_t Architecture::layers() const {
   return count;
 }
 
-double CacheElementsPerToken(const Mixer& mixer) {
-  if (const auto* latent = std::get_if<LatentAttention>(&mixer)) {  // a latent vector and the shared turned key
-    return static_cast<double>(latent->kv_rank + latent->turned_dim);
-  }
-  const auto* attention = std::get_if<Attention>(&mixer);
-  if (attention == nullptr) return 0;
-  return 2 * static_cast<double>(attention->kv_heads * attention->head_dim);
-}
-
-double CacheElementsPerToken(const Architecture& architecture) {
-  double elements = 0;
-  for (const LayerRun& run : architecture.runs) {
-    for (const Block& block : run.period) {
-      elements += static_cast<double>(run.repeats) * CacheElementsPerToken(block.mixer);
-    }
-  }
-  return elements;
-}
-
 void UnstackExperts(Architecture& architecture) {
   for (LayerRun& run : architecture.runs) {
     for (Block& block : run.period) {

@@ -56,10 +56,6 @@ struct Architecture {
   std::int64_t layers() const;
 };
 
-/// Elements that generation caches for a token of one sequence: keys and values of a layer, or of all.
-double CacheElementsPerToken(const Mixer& mixer);
-double CacheElementsPerToken(const Architecture& architecture);
-
 /// As libraries ran experts before they stacked them (transformers before 5): modules in a loop, the router one too.
 /// Classes that never had modules keep their stack and loop over its slices.
 void UnstackExperts(Architecture& architecture);

@@ -42,6 +42,12 @@ struct Rollout {
   double engine_bytes = 0;
 };
 
+/// An evaluation between steps. Nothing is evaluated where `per_device` is 0.
+struct Evaluation {
+  std::int64_t per_device = 0;    ///< examples at a time
+  std::int64_t kept_batches = 0;  ///< batches whose logits stay on the card for a metric; 0: only losses stay
+};
+
 /// Its examples are pairs: a micro-batch of n holds 2 n sequences.
 constexpr bool IsPaired(Task task) { return task == Task::kReward || task == Task::kDpo || task == Task::kOrpo; }
 

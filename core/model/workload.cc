@@ -98,6 +98,11 @@ void ValidateStages(Issues& issues, const Workload& workload) {
 
 }  // namespace
 
+std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
+  if (!HasRollout(workload.task)) return length;
+  return std::max<std::int64_t>(1, length - workload.rollout.prompt_length + 1);
+}
+
 Issues Validate(const Workload& workload) {
   Issues issues = Validate(workload.architecture);
   if (HasError(issues)) return issues;

@@ -87,11 +87,12 @@ struct Habits {
   bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
   bool dora_reuses_base = true;     ///< DoRA without dropout scales the product that is there (PEFT from 0.14 on)
   MasterGradients master_gradients = MasterGradients::kCastInStep;
-  bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
-  bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
-  bool stacked_experts = true;        ///< experts of a layer are stacked parameters, not modules in a loop
-  bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
-  bool grpo_has_reference = false;    ///< TRL's beta is above zero unless told otherwise
+  bool gptq_unpacks_in_torch = true;   ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
+  bool gptq_lora_casts_input = true;   ///< also under autocast a GPTQ layer's adapter casts its input
+  bool stacked_experts = true;         ///< experts of a layer are stacked parameters, not modules in a loop
+  bool sdpa_repeats_heads = false;     ///< also without a mask key/value heads are repeated before the kernel
+  bool load_holds_checkpoint = false;  ///< while a model is read, the checkpoint's tensors are on the card beside it
+  bool grpo_has_reference = false;     ///< TRL's beta is above zero unless told otherwise
   /// TRL's preference losses pick the labels' logits first (selective_log_softmax) instead of a log-softmax over all.
   bool selective_log_softmax = true;
   /// They hold the reference's logits to their end and compute entropies of the policy's for the log.
@@ -122,6 +123,7 @@ struct Workload {
   Task task = Task::kSft;
   Reference reference = Reference::kNone;
   Rollout rollout;
+  Evaluation evaluation;
   Method method;
   Quantization quantization;
   Precision precision;
@@ -144,6 +146,10 @@ struct Workload {
 constexpr std::int64_t SequencesOf(Task task, const Batch& batch) {
   return (IsPaired(task) ? 2 : 1) * batch.per_device;
 }
+
+/// Tokens at the end of a sequence of that length whose logits are computed: of a completion and the token before it
+/// where completions are generated, else all.
+std::int64_t KeptTokens(const Workload& workload, std::int64_t length);
 
 /// Faults that only show when the parts meet: a rank over the matrix, an unknown target module, a length beyond the
 /// learned positions, quantization under full fine-tuning. `field` is the request's path.

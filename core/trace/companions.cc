@@ -46,7 +46,9 @@ void MakeCompanions(Tracer& tracer, const Workload& workload, Unrolling unrollin
     companions.value_workload = WithScore(workload);
     companions.value_workload.method = {};
     companions.value_workload.quantization = {};
+    tracer.weight_term = Term::kValueModel;
     companions.value = MakeModel(tracer, companions.value_workload, unrolling);
+    tracer.weight_term.reset();
   }
   if (HasRollout(workload.task) && workload.rollout.engine_bytes > 0) {
     tracer.scope = {"engine", Term::kRolloutEngine, false};

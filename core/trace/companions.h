@@ -24,19 +24,21 @@ Value ReturnedLogits(Tracer& tracer, const TracedModel& model, const Value& hidd
 /// torch.no_grad for the life of the object; PEFT's disable_adapter too where the reference is the model itself.
 class WithoutGradients {
  public:
-  explicit WithoutGradients(Tracer& tracer, bool disables_adapters = false) : tracer_(tracer) {
+  explicit WithoutGradients(Tracer& tracer, bool disables_adapters = false)
+      : tracer_(tracer), gradients_(tracer.gradients()), adapters_disabled_(tracer.adapters_disabled) {
     tracer_.SetGradients(false);
     tracer_.adapters_disabled = disables_adapters;
   }
   WithoutGradients(const WithoutGradients&) = delete;
   WithoutGradients& operator=(const WithoutGradients&) = delete;
   ~WithoutGradients() {
-    tracer_.SetGradients(true);
-    tracer_.adapters_disabled = false;
+    tracer_.SetGradients(gradients_);
+    tracer_.adapters_disabled = adapters_disabled_;
   }
 
  private:
   Tracer& tracer_;
+  bool gradients_, adapters_disabled_;  ///< as they were
 };
 
 }  // namespace tunefit

@@ -73,6 +73,7 @@ enum class Term : std::uint8_t {
   kCommunication,   ///< buffers of collectives between ranks
   kReferenceModel,  ///< a frozen copy of the model beside the trained one
   kRewardModel,
+  kValueModel,     ///< trains beside the policy
   kKvCache,        ///< keys and values of the tokens generated so far
   kRolloutEngine,  ///< what a colocated engine takes of the card
   kCount,
@@ -123,6 +124,8 @@ constexpr const char* TermName(Term term) {
       return "reference_model";
     case Term::kRewardModel:
       return "reward_model";
+    case Term::kValueModel:
+      return "value_model";
     case Term::kKvCache:
       return "kv_cache";
     case Term::kRolloutEngine:

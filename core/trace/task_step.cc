@@ -1,5 +1,6 @@
 #include "core/trace/task_step.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/trace/companions.h"
@@ -118,8 +119,9 @@ Value TaskTrace::Reduce(const Value& log_probabilities) {
 /// trl/trainer/dpo_trainer.py, _compute_loss: the policy's pass, then the reference's while the policy's logits are
 /// held.
 Value TaskTrace::Dpo() {
-  const Value logits = PolicyLogits();
+  Value logits = PolicyLogits();
   const Value log_probabilities = LogProbabilities(logits);
+  if (!workload_.habits.preference_logs_logits) logits.Drop();
   Value reference_logits;
   if (has_reference()) {
     reference_logits = ReferenceLogits();
@@ -157,8 +159,9 @@ Value TaskTrace::Kto() {
     return LogProbabilities(logits);
   };
   const Value kl = kl_pass(LogitsWithoutGradients(policy_, false));
-  const Value logits = PolicyLogits();
+  Value logits = PolicyLogits();
   const Value log_probabilities = LogProbabilities(logits);
+  if (!workload_.habits.preference_logs_logits) logits.Drop();
   Value reference_kl;
   Value reference_logits;
   if (has_reference()) {
@@ -275,6 +278,51 @@ Step TraceTaskStep(const Workload& workload, Unrolling unrolling) {
   trace.EndContext();
   Step step = tracer.Finish();
   AddOptimizer(step, workload);
+  return step;
+}
+
+namespace {
+
+/// Logits of so many evaluation batches as the model returns them, which a metric reads when all are there.
+Value EvaluatedLogits(Tracer& tracer, const Workload& workload, std::int64_t batches) {
+  if (batches < 1) return {};
+  const Habits& habits = workload.habits;
+  const bool upcast =
+      habits.logits_upcast == LogitsUpcast::kModel || (workload.precision.autocast && habits.outputs_upcast);
+  const Architecture& architecture = workload.architecture;
+  const bool classifies = architecture.labels > 0;
+  const auto width = static_cast<double>(batches * (classifies ? architecture.labels : architecture.vocab_size));
+  tracer.scope = {"predictions", Term::kLogitsAndLoss, false};
+  return tracer.Empty({width, classifies ? Axis::kSequences : Axis::kTokens},
+                      upcast ? Dtype::kFp32 : workload.precision.weights, "logits of the evaluation");
+}
+
+}  // namespace
+
+Step TraceEvaluation(const Workload& workload) {
+  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt, false);
+  tracer.SetGradients(false);
+  const std::int64_t batches = workload.evaluation.kept_batches;
+  const Value earlier = EvaluatedLogits(tracer, workload, batches - 1);
+  if (workload.task == Task::kSft || workload.task == Task::kPretrain) {
+    const TracedModel model = MakeModel(tracer, workload, Unrolling::kFolded);
+    tracer.scope = {"inputs", Term::kInputs, false};
+    const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
+    const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
+    LayerContext context;
+    const Value hidden = RunModel(tracer, model, ids, context, Moment::kEvaluate);
+    const Value loss = TraceLoss(tracer, workload, model.head, hidden, labels, {});
+  } else {
+    TaskTrace trace(tracer, workload, Unrolling::kFolded);
+    const Value loss = trace.Loss();
+    trace.EndContext();
+  }
+  // transformers' EvalLoopContainer joins every batch to those before: the old, the new and the joined exist together.
+  tracer.BeginSection(Moment::kEvaluate, -1, 1, 1);
+  const Value last = EvaluatedLogits(tracer, workload, std::min<std::int64_t>(batches, 1));
+  const Value joined = EvaluatedLogits(tracer, workload, batches);
+  Step step = tracer.Finish();
+  step.chunk = LossChunks(workload);
   return step;
 }
 

@@ -9,4 +9,7 @@ namespace tunefit {
 /// when the next one begins, are those of TRL's trainers (huggingface/trl at 1.10.0.dev0, July 2026).
 Step TraceTaskStep(const Workload& workload, Unrolling unrolling);
 
+/// The forward pass and the loss of any task without gradients, as an evaluation runs them.
+Step TraceEvaluation(const Workload& workload);
+
 }  // namespace tunefit

@@ -82,7 +82,10 @@ export const onValue = (report) => (/** @type {Event} */ event) =>
 
 /** Terms in the order of the bar, by family. */
 export const families = {
-  model: ["weights", "quantization", "adapters", "buffers", "reference_model", "reward_model", "rollout_engine"],
+  model: [
+    "weights", "quantization", "adapters", "buffers", "reference_model", "reward_model", "value_model",
+    "rollout_engine",
+  ],
   training: ["gradients", "optimizer_states", "optimizer_transient", "autocast_copies"],
   activations: ["checkpoints", "embedding", "attention", "mlp", "norms", "inputs", "kv_cache"],
   loss: ["logits_and_loss"],

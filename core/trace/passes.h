@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "core/model/workload.h"
+#include "core/trace/step.h"
+
+namespace tunefit {
+
+/// Passes without gradients outside the training step, which a run's peaks know too: `step` has no backward section.
+/// They have a batch of their own.
+struct Pass {
+  Moment moment = Moment::kRollout;
+  Step step;
+  double sequences = 0;  ///< at once
+  double length = 0;     ///< tokens of a sequence
+  double kept = 0;       ///< what Axis::kKept counts of a sequence
+};
+
+/// The passes of a workload: the rollout before the step, an evaluation between steps. None for most.
+std::vector<Pass> TracePasses(const Workload& workload);
+
+/// MEM-111  Generation by `model.generate` with its cache, where the training process generates: in grpo the prompts'
+/// pass, then the cache at its longest (Axis::kKept counts whole sequences); in ppo the cache beside the scores of
+/// every generated token, and then those scores beside the passes of reference, value and reward models. All
+/// completions that the training steps until the next rollout share are generated at once.
+Pass TraceRollout(const Workload& workload);
+
+}  // namespace tunefit

@@ -1,0 +1,182 @@
+// Laws of tasks with several forward passes, over seeded random models and recipes. A failure prints the seed.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/memory/estimate.h"
+#include "core/memory/moments.h"
+#include "core/memory/replay.h"
+#include "core/trace/training_step.h"
+#include "tests/property/random_workload.h"
+
+namespace tunefit {
+namespace {
+
+constexpr unsigned kCases = 60;
+
+Workload WithTask(Workload workload, Task task) {
+  const bool adapted = workload.method.kind == MethodKind::kLora;
+  workload.task = task;
+  workload.loss = Loss::kStandard;
+  const bool compares = task == Task::kDpo || task == Task::kKto || HasRollout(task);
+  if (compares) workload.reference = adapted ? Reference::kAdapterOff : Reference::kCopy;
+  if (IsClassification(task)) {
+    workload.architecture.labels = task == Task::kReward ? 1 : 2;
+    workload.architecture.tied_head = false;
+  }
+  workload.rollout.prompt_length = workload.batch.sequence_length;
+  workload.rollout.completion_length = workload.batch.sequence_length;
+  if (HasRollout(task)) workload.batch.sequence_length *= 2;
+  return workload;
+}
+
+class TaskLaws : public testing::Test {
+ protected:
+  /// Calls `check` with random workloads on one GPU, each of its own seed, under each of the tasks.
+  template <typename Check>
+  void ForEachWorkload(std::initializer_list<Task> tasks, Check check) {
+    for (unsigned seed = 1; seed <= kCases; ++seed) {
+      std::mt19937 random(seed);
+      Workload workload = test::RandomWorkload(random);
+      workload.parallel = {};
+      for (const Task task : tasks) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ", task " << static_cast<int>(task) << ": "
+                                        << test::Describe(workload));
+        check(WithTask(workload, task));
+        if (HasFatalFailure() || HasNonfatalFailure()) return;
+      }
+    }
+  }
+};
+
+MemoryEstimate Estimate(const Workload& workload) {
+  return EstimateMemory(workload, nullptr, Overheads{}, Detail::kFull);
+}
+
+Phases PhasesOf(const Workload& workload) {
+  return EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary).phases;
+}
+
+TEST_F(TaskLaws, TermsSumToThePeakAndNoneIsNegative) {
+  ForEachWorkload(
+      {Task::kSequenceClassification, Task::kReward, Task::kDpo, Task::kOrpo, Task::kKto, Task::kGrpo, Task::kPpo},
+      [](const Workload& workload) {
+        const MemoryEstimate estimate = Estimate(workload);
+        double sum = 0;
+        for (const TermBytes& term : estimate.terms) {
+          EXPECT_GT(term.bytes, 0) << TermName(term.term);
+          sum += term.bytes;
+        }
+        EXPECT_EQ(sum, estimate.phases.peak_step);
+      });
+}
+
+TEST_F(TaskLaws, FoldedLayersAreTheUnrolledOnes) {
+  ForEachWorkload({Task::kReward, Task::kDpo, Task::kKto, Task::kGrpo, Task::kPpo}, [](const Workload& workload) {
+    const Step folded = TraceTrainingStep(workload, Unrolling::kFolded);
+    const Step unrolled = TraceTrainingStep(workload, Unrolling::kAll);
+    const Replay a = ReplayStep(folded, AxesOf(folded, workload, workload.batch));
+    const Replay b = ReplayStep(unrolled, AxesOf(unrolled, workload, workload.batch));
+    EXPECT_EQ(a.weights, b.weights);
+    EXPECT_EQ(a.optimizer_states, b.optimizer_states);
+    EXPECT_EQ(a.after_forward, b.after_forward);
+    EXPECT_EQ(a.peak_forward.bytes, b.peak_forward.bytes);
+    EXPECT_EQ(a.after_backward, b.after_backward);
+    EXPECT_EQ(a.peak_backward.bytes, b.peak_backward.bytes);
+  });
+}
+
+TEST_F(TaskLaws, NothingOfAReferenceStaysButItsWeights) {
+  ForEachWorkload({Task::kDpo, Task::kKto, Task::kGrpo}, [](Workload workload) {
+    workload.reference = Reference::kNone;
+    const MemoryEstimate without = Estimate(workload);
+    workload.reference = Reference::kCopy;
+    const MemoryEstimate with = Estimate(workload);
+    const double copy = with.phases.static_bytes - without.phases.static_bytes;
+    EXPECT_GT(copy, 0);
+    EXPECT_EQ(with.phases.between_steps - without.phases.between_steps, copy);
+    EXPECT_EQ(with.phases.after_backward - without.phases.after_backward, copy);
+    EXPECT_EQ(with.phases.after_forward - without.phases.after_forward, copy);
+    EXPECT_EQ(with.phases.peak_backward - without.phases.peak_backward, copy);
+    // The copy has no adapter: as many bytes as a model without one, where nothing else stays.
+    workload.reference = Reference::kNone;
+    workload.method = {};
+    const bool buffered = !TraceTrainingStep(workload).gradient_buffers.empty();
+    const bool plain = workload.quantization.kind == QuantizationKind::kNone && !buffered;
+    if (plain) {
+      EXPECT_EQ(copy, PhasesOf(workload).static_bytes);
+    }
+  });
+}
+
+TEST_F(TaskLaws, APrecomputedReferenceIsNoModel) {
+  ForEachWorkload({Task::kDpo, Task::kKto}, [](Workload workload) {
+    workload.reference = Reference::kPrecomputed;
+    const Phases precomputed = PhasesOf(workload);
+    workload.task = Task::kOrpo;
+    workload.reference = Reference::kNone;
+    EXPECT_EQ(precomputed.static_bytes, PhasesOf(workload).static_bytes);
+    workload.task = Task::kDpo;
+    workload.reference = Reference::kCopy;
+    EXPECT_LT(precomputed.peak_step, PhasesOf(workload).peak_step);
+  });
+}
+
+TEST_F(TaskLaws, OrpoAndKtoNeedNoMoreModelsThanDpo) {
+  ForEachWorkload({Task::kDpo}, [](Workload workload) {
+    const Phases dpo = PhasesOf(workload);
+    workload.task = Task::kKto;
+    const Phases kto = PhasesOf(workload);
+    EXPECT_EQ(kto.static_bytes, dpo.static_bytes);
+    EXPECT_LE(kto.after_forward, dpo.after_forward);  // its examples are single sequences
+    workload.task = Task::kOrpo;
+    workload.reference = Reference::kNone;
+    EXPECT_LE(PhasesOf(workload).static_bytes, dpo.static_bytes);
+  });
+}
+
+TEST_F(TaskLaws, AShorterCompletionOfTheSameSequenceNeedsLess) {
+  ForEachWorkload({Task::kGrpo}, [](Workload workload) {
+    const Phases whole = PhasesOf(workload);
+    const std::int64_t moved = workload.rollout.completion_length / 2;
+    workload.rollout.completion_length -= moved;
+    workload.rollout.prompt_length += moved;
+    const Phases half = PhasesOf(workload);
+    EXPECT_LE(half.after_forward, whole.after_forward);
+    EXPECT_LE(half.peak_forward, whole.peak_forward);
+    EXPECT_LE(half.peak_backward, whole.peak_backward);
+    EXPECT_EQ(half.static_bytes, whole.static_bytes);
+  });
+}
+
+TEST_F(TaskLaws, MoreExamplesNeverNeedLess) {
+  ForEachWorkload({Task::kReward, Task::kDpo, Task::kOrpo, Task::kKto, Task::kGrpo, Task::kPpo}, [](Workload workload) {
+    const Phases few = PhasesOf(workload);
+    workload.batch.per_device += 1;
+    const Phases more = PhasesOf(workload);
+    EXPECT_GE(more.peak_step, few.peak_step);
+    EXPECT_GE(more.rollout, few.rollout);
+  });
+}
+
+TEST_F(TaskLaws, MomentsAreNoSmallerThanWhatTheyHold) {
+  ForEachWorkload({Task::kSft, Task::kDpo, Task::kPpo}, [](Workload workload) {
+    workload.evaluation.per_device = 2;
+    const MemoryEstimate estimate = Estimate(workload);
+    const Phases& phases = estimate.phases;
+    // Buffers for gradients come with the optimizer, after the model was read.
+    const bool buffered = !TraceTrainingStep(workload).gradient_buffers.empty();
+    if (!buffered) {
+      EXPECT_GE(phases.load, phases.static_bytes);
+    }
+    EXPECT_GT(phases.evaluate, phases.between_steps);
+    EXPECT_GE(phases.peak_step, phases.evaluate);
+    EXPECT_GE(phases.peak_step, phases.rollout);
+    EXPECT_GT(estimate.disk_bytes, 0);
+    workload.evaluation.kept_batches = 100;
+    EXPECT_GE(PhasesOf(workload).evaluate, phases.evaluate);
+  });
+}
+
+}  // namespace
+}  // namespace tunefit

@@ -1,0 +1,135 @@
+// Tasks in a request: what is taken where nothing is said, and what makes no sense.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/codec/request.h"
+#include "tests/support/files.h"
+
+namespace tunefit {
+namespace {
+
+class TaskRequest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    Issues issues;
+    catalog_ = new Catalog(ReadCatalog(test::ReadFile(TUNEFIT_CATALOG), issues));
+  }
+  static void TearDownTestSuite() { delete catalog_; }
+
+  static RequestReading Read(const std::string& members) {
+    return ReadRequest(R"({"version":1,"model":"llama-3.1-8b",)" + members + "}", *catalog_);
+  }
+  static std::string Codes(const std::string& members) {
+    std::string text;
+    for (const Issue& issue : Read(members).issues) {
+      if (issue.severity == Severity::kError) text += issue.code + "@" + issue.field + " ";
+    }
+    return text;
+  }
+  static std::string Assumed(const RequestReading& reading, std::string_view field) {
+    for (const Assumption& assumption : reading.assumptions) {
+      if (assumption.field == field) return assumption.value + " " + assumption.reason;
+    }
+    return "";
+  }
+
+  static Catalog* catalog_;
+};
+
+Catalog* TaskRequest::catalog_ = nullptr;
+
+const std::string kLengths = R"("rollout":{"prompt_length":512,"completion_length":512},"batch":{"per_device":8})";
+
+TEST_F(TaskRequest, AReferenceIsACopyOrTheModelWithoutItsAdapter) {
+  EXPECT_EQ(Assumed(Read(R"("task":"dpo")"), "reference"), "\"copy\" core_default");
+  EXPECT_EQ(Read(R"("task":"dpo")").workload.reference, Reference::kCopy);
+  EXPECT_EQ(Read(R"("task":"kto","method":{"kind":"lora"})").workload.reference, Reference::kAdapterOff);
+  EXPECT_EQ(Read(R"("task":"dpo","reference":"precomputed")").workload.reference, Reference::kPrecomputed);
+  EXPECT_EQ(Read(R"("task":"orpo")").workload.reference, Reference::kNone);
+  EXPECT_EQ(Assumed(Read(R"("task":"sft")"), "reference"), "");
+}
+
+TEST_F(TaskRequest, GrpoHadAReferenceUntilItsBetaBecameZero) {
+  EXPECT_EQ(Read(R"("task":"grpo","stack_version":"2025-05",)" + kLengths).workload.reference, Reference::kCopy);
+  EXPECT_EQ(Read(R"("task":"grpo","stack_version":"2025-06",)" + kLengths).workload.reference, Reference::kNone);
+}
+
+TEST_F(TaskRequest, WhatTheTrainersDidByDate) {
+  const auto habits = [](const char* month) {
+    return Read(R"("task":"dpo","stack_version":")" + std::string(month) + "\"").workload.habits;
+  };
+  EXPECT_FALSE(habits("2025-01").selective_log_softmax);
+  EXPECT_TRUE(habits("2025-02").selective_log_softmax);
+  EXPECT_FALSE(habits("2026-02").preference_logs_logits);
+  EXPECT_TRUE(habits("2026-03").preference_logs_logits);
+}
+
+TEST_F(TaskRequest, ASequenceIsAPromptAndACompletion) {
+  const RequestReading reading = Read(R"("task":"grpo",)" + kLengths);
+  EXPECT_EQ(reading.workload.batch.sequence_length, 1024);
+  EXPECT_EQ(Assumed(reading, "batch.sequence_length"), "1024 rollout");
+  EXPECT_EQ(Assumed(reading, "rollout.generations"), "8 core_default");
+  EXPECT_EQ(Assumed(reading, "rollout.engine"), "\"transformers\" core_default");
+  const std::string rollout = R"("task":"grpo","rollout":{"prompt_length":512,"completion_length":512},)";
+  EXPECT_EQ(Codes(rollout + R"("batch":{"per_device":8,"sequence_length":1024})"), "");
+  EXPECT_EQ(Codes(rollout + R"("batch":{"per_device":8,"sequence_length":2048})"),
+            "lengths_differ@batch.sequence_length ");
+  EXPECT_EQ(Codes(rollout + R"("batch":{"per_device":6})"), "generations_do_not_divide@rollout.generations ");
+  EXPECT_EQ(Codes(rollout + R"("batch":{"per_device":2,"gradient_accumulation":4})"), "");
+}
+
+TEST_F(TaskRequest, AColocatedEngineTakesItsShareOfTheCard) {
+  const std::string vllm =
+      R"("task":"grpo","batch":{"per_device":8},"rollout":{"prompt_length":512,"completion_length":512,"engine":"vllm")";
+  const RequestReading on_card = Read(vllm + R"(},"hardware":{"gpu":"h100-sxm"})");
+  EXPECT_EQ(Assumed(on_card, "rollout.memory_share"), "0.3 core_default");
+  EXPECT_DOUBLE_EQ(on_card.workload.rollout.engine_bytes, 0.3 * on_card.gpu->usable_bytes);
+  const RequestReading half = Read(vllm + R"(,"memory_share":0.5},"hardware":{"gpu":"h100-sxm"})");
+  EXPECT_DOUBLE_EQ(half.workload.rollout.engine_bytes, 0.5 * half.gpu->usable_bytes);
+  EXPECT_EQ(Read(vllm + R"(,"colocated":false})").workload.rollout.engine_bytes, 0);
+  // No card: 8,030,261,248 weights of two bytes, and eight sequences of 1,024 tokens of 131,072 bytes.
+  EXPECT_DOUBLE_EQ(Read(vllm + "}").workload.rollout.engine_bytes, 2 * 8'030'261'248.0 + 8.0 * 1024 * 131'072);
+}
+
+TEST_F(TaskRequest, WhatMakesNoSense) {
+  EXPECT_EQ(Codes(R"("task":"dpo","batch":{"packing":"packed"})"), "not_for_task@batch.packing ");
+  EXPECT_EQ(Codes(R"("task":"orpo","reference":"copy")"), "not_for_task@reference ");
+  EXPECT_EQ(Codes(R"("task":"dpo","reference":"adapter")"), "not_for_task@reference ");
+  EXPECT_EQ(Codes(R"("task":"dpo",)" + kLengths), "not_for_task@rollout ");
+  EXPECT_EQ(Codes(R"("task":"grpo","reference":"precomputed",)" + kLengths), "not_for_task@reference ");
+  EXPECT_EQ(Codes(R"("task":"grpo","batch":{"per_device":8},"rollout":{"prompt_length":8,"completion_length":8,)"
+                  R"("colocated":false})"),
+            "not_for_task@rollout.colocated ");
+  EXPECT_EQ(Codes(R"("task":"grpo","batch":{"per_device":8},"rollout":{"prompt_length":8,"completion_length":8,)"
+                  R"("generations":1})"),
+            "not_for_task@rollout.generations ");
+}
+
+TEST_F(TaskRequest, WhatIsNotModelled) {
+  EXPECT_EQ(Codes(R"("task":"dpo","loss":"fused_linear_ce")"), "not_modelled@loss ");
+  EXPECT_EQ(Codes(R"("task":"ppo","batch":{"per_device":8},"rollout":{"prompt_length":8,"completion_length":8,)"
+                  R"("engine":"vllm"})"),
+            "not_modelled@rollout.engine ");
+}
+
+TEST_F(TaskRequest, ClassifiersCountTheirOwnHead) {
+  EXPECT_EQ(Read(R"("task":"reward")").workload.architecture.labels, 1);
+  EXPECT_EQ(Read(R"("task":"seqcls")").workload.architecture.labels, 2);
+  EXPECT_EQ(Read(R"("task":"dpo")").workload.architecture.labels, 0);
+}
+
+TEST_F(TaskRequest, AnEvaluationKeepsWhatItIsToldTo) {
+  EXPECT_EQ(Read(R"("task":"sft")").workload.evaluation.per_device, 0);
+  EXPECT_EQ(Read(R"("evaluation":{})").workload.evaluation.per_device, 8);
+  EXPECT_EQ(Read(R"("evaluation":{})").workload.evaluation.kept_batches, 0);
+  EXPECT_EQ(Read(R"("evaluation":{"keeps_logits":true,"examples":20})").workload.evaluation.kept_batches, 3);
+  EXPECT_EQ(Read(R"("evaluation":{"keeps_logits":true,"examples":20,"accumulation_steps":2})")
+                .workload.evaluation.kept_batches,
+            2);
+  EXPECT_EQ(Codes(R"("evaluation":{"keeps_logits":true})"), "missing_field@evaluation.examples ");
+  EXPECT_EQ(Codes(R"("evaluation":{},"parallel":{"gpus":2,"strategy":"fsdp2"})"), "not_modelled@evaluation ");
+}
+
+}  // namespace
+}  // namespace tunefit
