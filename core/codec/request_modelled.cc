@@ -84,6 +84,8 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
   refuser.Only("gradient_checkpointing", request.checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
   refuser.Only("attention", *request.attention, words::modelled::kAttention);
+  // Several forward passes of one compiled model are not traced yet.
+  if (*request.compile && *request.task != "sft" && *request.task != "pretrain") refuser.Refuse("compile", "true");
   RefuseParallel(refuser, request.parallel);
   // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.
   if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");

@@ -39,6 +39,7 @@ class TaskLaws : public testing::Test {
       std::mt19937 random(seed);
       Workload workload = test::RandomWorkload(random);
       workload.parallel = {};
+      workload.compile = false;  // not modelled together
       for (const Task task : tasks) {
         SCOPED_TRACE(testing::Message() << "seed " << seed << ", task " << static_cast<int>(task) << ": "
                                         << test::Describe(workload));
