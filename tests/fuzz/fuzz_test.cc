@@ -141,6 +141,8 @@ void ExpectSound(const std::string& text, const std::string& request) {
   }
   ASSERT_EQ(status, "ok") << request;
   for (const auto& [phase, bytes] : report["memory"]["per_gpu"]["phases"].items()) {
+    const bool elsewhere = phase == "rollout" || phase == "evaluate" || phase == "merge";
+    if (elsewhere && bytes.is_null()) continue;  // not every run has that moment
     ASSERT_TRUE(bytes.is_number()) << phase << " of " << request;
     EXPECT_GE(bytes.get<double>(), 0) << phase << " of " << request;
   }
