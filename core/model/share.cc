@@ -1,6 +1,7 @@
 #include "core/model/share.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -112,8 +113,8 @@ std::vector<LayerRun> TakeLayers(const std::vector<LayerRun>& runs, std::int64_t
         continue;
       }
       const std::int64_t part = std::min(period - in_period, to - from);
-      const auto begin = run.period.begin() + in_period;
-      taken.push_back({{begin, begin + part}, 1});
+      const auto begin = run.period.begin() + static_cast<std::ptrdiff_t>(in_period);
+      taken.push_back({{begin, begin + static_cast<std::ptrdiff_t>(part)}, 1});
       from += part;
     }
   }

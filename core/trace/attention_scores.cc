@@ -142,10 +142,11 @@ MixerResult Attend(Tracer& tracer, const Attention& attention, const LayerContex
   const bool runs_again = workload.checkpointing == Checkpointing::kSelective &&
                           workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
   if (!runs_again) return CoreAttention(tracer, attention, context, heads);
-  const auto core = [&tracer, &attention, &context, &heads](const std::array<Value, 3>& inputs) {
+  // It runs again when `heads` is long gone.
+  const auto core = [&tracer, &attention, &context, hidden = heads.hidden,
+                     by_heads = heads.by_heads](const std::array<Value, 3>& inputs) {
     tracer.scope = {"self_attn", Term::kAttention, true};
-    return CoreAttention(tracer, attention, context, {inputs[0], inputs[1], inputs[2], heads.hidden, heads.by_heads})
-        .output;
+    return CoreAttention(tracer, attention, context, {inputs[0], inputs[1], inputs[2], hidden, by_heads}).output;
   };
   return {tracer.Checkpoint(core, {heads.query, heads.key, heads.value}, {.recompute = Recompute::kReentrant}),
           Value()};

@@ -1,5 +1,6 @@
 #include "core/trace/model.h"
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -60,8 +61,8 @@ std::vector<LayerRun> CutAtTrained(const std::vector<LayerRun>& runs, std::int64
     const std::int64_t within = inside % period;
     if (before > 0) cut.push_back({run.period, before});
     if (within > 0) {
-      cut.push_back({{run.period.begin(), run.period.begin() + within}, 1});
-      cut.push_back({{run.period.begin() + within, run.period.end()}, 1});
+      cut.push_back({{run.period.begin(), run.period.begin() + static_cast<std::ptrdiff_t>(within)}, 1});
+      cut.push_back({{run.period.begin() + static_cast<std::ptrdiff_t>(within), run.period.end()}, 1});
     }
     const std::int64_t after = run.repeats - before - (within > 0 ? 1 : 0);
     if (after > 0) cut.push_back({run.period, after});
