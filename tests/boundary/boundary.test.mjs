@@ -20,7 +20,9 @@ function requestsOf(file) {
   const text = readFileSync(file, "utf8");
   if (file.endsWith(".json")) return [text.trim().replaceAll("\n", " ")];
   const lines = text.split("\n").filter((line) => line !== "");
-  return file.includes("validation") ? lines.map((line) => JSON.stringify(JSON.parse(line).request)) : lines;
+  if (!file.includes("validation")) return lines;
+  // A report that no request was read in has only the reason.
+  return lines.map((line) => JSON.parse(line).request).filter(Boolean).map((request) => JSON.stringify(request));
 }
 
 function nativeAnswers(requests) {
