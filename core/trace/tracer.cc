@@ -177,6 +177,7 @@ void Tracer::AddInput(Node& node, const Value& input) {
     return;
   }
   node.edges[static_cast<std::size_t>(i)] = tensor.source;
+  if (tensor.source.node < 0) return;  // made where nothing is recorded
   Node& source = nodes_[static_cast<std::size_t>(tensor.source.node)];
   if (source.is_weight) ++source.uses;
 }
