@@ -16,6 +16,8 @@ if(TUNEFIT_SANITIZE)
   target_compile_options(tunefit_options INTERFACE
     -fsanitize=${TUNEFIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tunefit_options INTERFACE -fsanitize=${TUNEFIT_SANITIZE})
+  # The library checks itself too: an index past the end, an optional without a value.
+  target_compile_definitions(tunefit_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 
 # Warnings never travel to whoever links the core: they are linked PRIVATE, through $<BUILD_INTERFACE>.

@@ -166,7 +166,7 @@ void Completer::CompleteCheckpointing() {
 /// PEFT copies a module as it is, and from 0.12 on casts 16-bit copies to the adapter's dtype as it does adapters.
 void Completer::CompleteSavedModules() {
   MethodFields& method = request_.method;
-  if (!method.modules_to_save || method.modules_to_save->empty()) return;
+  if (*method.kind != "lora" || method.modules_to_save->empty()) return;
   const QuantizationFields& quantization = request_.quantization;
   const bool upcast =
       quantization.prepare_kbit == Word("peft") && PreparesFloats(ReadQuantizationKind(quantization.kind.value_or("")));

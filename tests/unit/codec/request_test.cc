@@ -147,6 +147,16 @@ TEST_F(Request, SavedModulesGoByManyNames) {
   EXPECT_EQ(saved(R"(["embed","lm_head"])"), std::pair(true, true));
 }
 
+TEST_F(Request, SavedModulesAreAnAdaptersOnly) {
+  for (const char* kind : {"full", "freeze"}) {
+    const RequestReading reading =
+        Read(R"("model":"llama-3.1-8b","method":{"modules_to_save":["lm_head"],"kind":")" + std::string(kind) + "\"}");
+    EXPECT_EQ(Codes(reading), "") << kind;
+    EXPECT_FALSE(reading.completed.method.modules_to_save_dtype) << kind;
+    EXPECT_FALSE(reading.workload.method.saves_head) << kind;
+  }
+}
+
 TEST_F(Request, QuantizationMayComeFromTheConfig) {
   const std::string config =
       R"("model":{"config":{"model_type":"llama","hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,)"
