@@ -142,11 +142,15 @@ MixerResult Attend(Tracer& tracer, const Attention& attention, const LayerContex
   const bool runs_again = workload.checkpointing == Checkpointing::kSelective &&
                           workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
   if (!runs_again) return CoreAttention(tracer, attention, context, heads);
-  // It runs again when `heads` is long gone.
-  const auto core = [&tracer, &attention, &context, hidden = heads.hidden,
-                     by_heads = heads.by_heads](const std::array<Value, 3>& inputs) {
+  // It runs again when `heads` is long gone, on copies of its inputs; a gate multiplies later, outside of it.
+  const Heads rest{{}, {}, {}, heads.hidden, heads.by_heads, {}, heads.sinks};
+  const auto core = [&tracer, &attention, &context, rest](const std::array<Value, 3>& inputs) {
     tracer.scope = {"self_attn", Term::kAttention, true};
-    return CoreAttention(tracer, attention, context, {inputs[0], inputs[1], inputs[2], hidden, by_heads}).output;
+    Heads again = rest;
+    again.query = inputs[0];
+    again.key = inputs[1];
+    again.value = inputs[2];
+    return CoreAttention(tracer, attention, context, again).output;
   };
   return {tracer.Checkpoint(core, {heads.query, heads.key, heads.value}, {.recompute = Recompute::kReentrant}),
           Value()};

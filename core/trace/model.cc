@@ -179,6 +179,9 @@ LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedde
   context.kernel = workload.architecture.eager_only ? AttentionKernel::kEager : workload.attention;
   MakeRotaryTables(tracer, context, RotaryWidth(workload.architecture));
   MakeMasks(tracer, context, workload, embedded);
+  for (const Value* shared : {&context.cosine, &context.sine, &context.mask, &context.bias}) {
+    tracer.ShareAmongLayers(*shared);
+  }
   return context;
 }
 
@@ -293,6 +296,9 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
     const auto period = static_cast<std::int64_t>(stretch.layers.size());
     tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
     for (const LayerModule& layer : stretch.layers) {
+      // Compiled layer by layer: in backward its section ends in the gradient of what it begins with here, and in
+      // forward in what it ends with. Left to the next layer's section, either would be written out once for all that
+      // the section stands for.
       hidden = tracer.Boundary(hidden);
       if (layer.unit >= 0) hidden = tracer.EnterUnit(layer.unit, hidden);
       if (layer.checkpointed) {
@@ -304,6 +310,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
         hidden = Forward(tracer, layer, context, hidden);
       }
       if (layer.unit >= 0) hidden = tracer.LeaveUnit(layer.unit, hidden);
+      hidden = tracer.Boundary(hidden);
     }
   }
   tracer.BeginSection(moment, -1, 1, 1);

@@ -1,5 +1,7 @@
 #include "core/trace/tracer.h"
 
+#include <algorithm>
+
 #include "core/trace/sharding.h"
 
 namespace tunefit {
@@ -57,7 +59,21 @@ void Tracer::Release(StorageId storage) {
   if (references < 0) return;
   if (--references > 0) return;
   if (IsDeferred(storage)) return ForgetSources(storage);
+  if (std::find(shared_.begin(), shared_.end(), storage) != shared_.end()) {
+    ended_shared_.push_back(storage);
+    return EndShared();
+  }
   step_.events.push_back({storage, -1});
+}
+
+void Tracer::ShareAmongLayers(const Value& x) {
+  if (x) shared_.push_back(At(x).storage);
+}
+
+/// Shared storages end once, in a section that stands for itself alone.
+void Tracer::EndShared() {
+  if (step_.sections.back().repeats > 1) return;
+  for (const StorageId storage : std::exchange(ended_shared_, {})) step_.events.push_back({storage, -1});
 }
 
 void Tracer::EndAutocast() {
@@ -177,7 +193,6 @@ void Tracer::AddInput(Node& node, const Value& input) {
     return;
   }
   node.edges[static_cast<std::size_t>(i)] = tensor.source;
-  if (tensor.source.node < 0) return;  // made where nothing is recorded
   Node& source = nodes_[static_cast<std::size_t>(tensor.source.node)];
   if (source.is_weight) ++source.uses;
 }
@@ -241,11 +256,13 @@ void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers
   const auto now = step_.sections.empty() ? 0 : static_cast<std::int32_t>(step_.events.size());
   const Section section{now, now, moment, layer, layers, repeats};
   step_.sections.push_back(section);
+  EndShared();
   // Backward walks the sections again in which something was recorded.
   if (gradients_) marks_.push_back({static_cast<std::int32_t>(nodes_.size()), section});
 }
 
 Step Tracer::Finish() {
+  if (!ended_shared_.empty()) BeginSection(step_.sections.back().moment, -1, 1, 1);
   CloseSection();
   return std::move(step_);
 }

@@ -263,6 +263,9 @@ class Tracer {
   /// The output of a sharded module, whose parameters may be freed now.
   Value LeaveUnit(std::int32_t unit, const Value& x);
 
+  /// All layers share x: where a section that stands for several layers lets go of it last, only one of them does.
+  void ShareAmongLayers(const Value& x);
+
   // --- autocast -----------------------------------------------------------------------------------------------------
   /// Leaves the outermost autocast region: cached copies of weights end.
   void EndAutocast();
@@ -431,6 +434,7 @@ class Tracer {
   void DepositResults(Node& node, Results& results);
   void FreeNode(Node& node);
   void CloseSection();
+  void EndShared();
 
   std::optional<Dtype> autocast_;
   bool gradients_ = true;
@@ -452,6 +456,8 @@ class Tracer {
   std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far
   Step step_;
   std::vector<std::int32_t> references_;  ///< of each storage; negative: kUncounted
+  std::vector<StorageId> shared_;         ///< among all layers
+  std::vector<StorageId> ended_shared_;   ///< of them, those that a section of several layers ended
   std::vector<Tensor> tensors_;
   std::vector<std::int32_t> free_tensors_;
   std::vector<Node> nodes_;

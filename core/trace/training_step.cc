@@ -76,6 +76,8 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     loss = TraceEncoderLoss(tracer, workload, *model.encoder_head, hidden, labels);
   } else if (workload.stage.is_last) {
     loss = TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
+  } else {
+    tracer.EndAutocast();
   }
   if (units) {
     loss = tracer.LeaveUnit(0, loss);

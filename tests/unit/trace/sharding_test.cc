@@ -132,6 +132,19 @@ TEST(Sharding, AStageHoldsItsMicroBatchesInFlight) {
   EXPECT_EQ(three.after_backward, one.after_backward);
 }
 
+TEST(Sharding, AStageLeavesAutocastWithoutALossToo) {
+  Workload workload = Small(Strategy::kNone, 2);
+  workload.parallel.pipeline = 2;
+  workload.checkpointing = Checkpointing::kFull;
+  Workload first = RankOf(workload, 0);
+  first.stage.in_flight = 1;
+  const Replay without = ReplayOf(first);
+  first.precision.autocast = true;
+  // Checkpoints are of the table's fp32 either way, and no 16-bit copy of a matrix outlives the forward pass.
+  EXPECT_EQ(ReplayOf(first).after_forward, without.after_forward);
+  EXPECT_EQ(ReplayOf(first).after_backward, without.after_backward);
+}
+
 TEST(Sharding, ZeroThreeHoldsSixteenBytesAParameterBetweenSteps) {
   Workload workload = Small(Strategy::kZero3, 2);
   workload.precision = {Dtype::kBf16, Dtype::kBf16, false};
