@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace tunefit::test {
 namespace {
@@ -39,6 +41,9 @@ Attention RandomAttention(std::mt19937& random, std::int64_t hidden) {
   attention.output = {"o_proj", q, hidden, Chance(random, 20)};
   attention.score_softcap = Chance(random, 15);
   attention.dropout = Chance(random, 15) ? 0.1 : 0;
+  attention.eager = Any(random, {EagerStyle::kFp32Softmax, EagerStyle::kFp32Softmax, EagerStyle::kTypedSoftmax,
+                                 EagerStyle::kFp32Scores, EagerStyle::kOwnSoftmax, EagerStyle::kSinks});
+  attention.sinks = attention.eager == EagerStyle::kSinks;
   return attention;
 }
 
@@ -102,6 +107,11 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
   workload.habits.dora_reuses_base = Chance(random, 50);
   workload.method.rank = Between(random, 1, 16);
   workload.method.dropout = Chance(random, 30) ? 0.05 : 0;
+  if (Chance(random, 40)) {
+    workload.method.all_linear = false;
+    workload.method.target_modules =
+        Any<std::vector<std::string>>(random, {{"down_proj"}, {"o_proj"}, {"down_proj", "o_proj"}});
+  }
   workload.method.saves_embedding = Chance(random, 15);
   workload.method.saves_head = Chance(random, 15);
   if (Chance(random, 50)) {

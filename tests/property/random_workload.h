@@ -7,6 +7,9 @@
 
 namespace tunefit::test {
 
+/// Seeds that every law is checked over: 1 to this.
+constexpr unsigned kLawCases = TUNEFIT_LAW_CASES;
+
 /// A valid random model of the families that are modelled, under a random recipe.
 Workload RandomWorkload(std::mt19937& random);
 

@@ -12,7 +12,8 @@
 namespace tunefit {
 namespace {
 
-constexpr unsigned kCases = 60;
+/// Several tasks each, and several models in most of them.
+constexpr unsigned kCases = test::kLawCases / 10;
 
 Workload WithTask(Workload workload, Task task) {
   const bool adapted = workload.method.kind == MethodKind::kLora;
