@@ -40,15 +40,16 @@ Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, 
   const Range spread{simulated * (1 - overheads.reserved_low_fraction), simulated,
                      simulated * (1 + overheads.reserved_high_fraction)};
   const Range range = spread + varied_share * moving;
-  return {std::max(range.low, estimate.allocated.low), std::max(range.expected, estimate.allocated.expected),
-          std::max(range.high, estimate.allocated.high)};
+  return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
 }
 
 Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept); }
 
-/// What the allocator holds after the step and the passes around it.
-double SimulatedReserved(const Step& step, const Axes& axes, const std::vector<Pass>& passes, const AllocatorUse& use) {
-  double reserved = ReservedBytes(step, axes, use);
+/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
+/// known of a model too large to simulate.
+double SimulatedReserved(const Step& step, const Replay& replay, const Axes& axes, const std::vector<Pass>& passes,
+                         const AllocatorUse& use, double allocated) {
+  double reserved = std::max(allocated, ReservedBytes(step, axes, use) + replay.waiting);
   for (const Pass& pass : passes) reserved = std::max(reserved, ReservedBytes(pass.step, AxesOf(pass), use));
   return reserved;
 }
@@ -64,7 +65,7 @@ void AddPasses(Phases& phases, const std::vector<Pass>& passes) {
 
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
 void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
-                  const Step& step, const Axes& axes, const std::vector<Pass>& passes) {
+                  const Step& step, const Replay& replay, const Axes& axes, const std::vector<Pass>& passes) {
   const double live = estimate.phases.peak_step;
   AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
                    .workspace_bytes = BlasWorkspaceBytes(gpu)};
@@ -80,13 +81,14 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
   const Range varied_share = varied ? overheads.varied_of_moving : Range{};
-  estimate.simulated_reserved = SimulatedReserved(step, axes, passes, use);
+  estimate.simulated_reserved = SimulatedReserved(step, replay, axes, passes, use, estimate.allocated.expected);
   estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved, varied_share);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
     use.full_card = true;
-    const Range need = ReservedRange(estimate, overheads, SimulatedReserved(step, axes, passes, use), {});
+    const double least = SimulatedReserved(step, replay, axes, passes, use, estimate.allocated.expected);
+    const Range need = ReservedRange(estimate, overheads, least, {});
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.
     estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);
@@ -202,7 +204,7 @@ MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes&
   estimate.loss_bytes = LossBytes(step, replay);
   estimate.disk_bytes = CheckpointDiskBytes(step, workload);
   estimate.host.checkpoints = static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
-  AddOverheads(estimate, workload, gpu, overheads, step, axes, passes);
+  AddOverheads(estimate, workload, gpu, overheads, step, replay, axes, passes);
   return estimate;
 }
 

@@ -67,8 +67,8 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
 
   double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients +
                 (step.gradients_alive ? 0 : replay.carried_gradients);
-  const double waiting = static_cast<double>(step.in_flight - 1) * KeptByForward(step, bytes);
-  live += waiting;
+  replay.waiting = static_cast<double>(step.in_flight - 1) * KeptByForward(step, bytes);
+  live += replay.waiting;
   replay.peak_forward.bytes = live;
   replay.peak_backward.bytes = 0;
   replay.sections.reserve(step.sections.size());
@@ -94,7 +94,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
     replay.sections.push_back({before, highest.bytes, live});
     if (!backward) replay.after_forward = live;
   }
-  replay.after_backward = live - waiting;
+  replay.after_backward = live - replay.waiting;
   return replay;
 }
 

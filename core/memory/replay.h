@@ -39,6 +39,7 @@ struct Replay {
   double gradient_buffers = 0;   ///< gradients that live throughout
   double live_gradients = 0;     ///< of earlier micro-batches, at the start of the traced one
   double carried_gradients = 0;  ///< of the step before, at the start of this one
+  double waiting = 0;            ///< what a pipeline stage's other micro-batches in flight keep, all through the step
   double after_forward = 0;
   double after_backward = 0;
   PeakPoint peak_forward;  ///< forward and loss

@@ -86,7 +86,7 @@ Value DoraForward(Tracer& tracer, const LinearModule& module, const Value& resul
 Value AdaptedForward(Tracer& tracer, const LinearModule& module, Value base, const Value& x) {
   const Adapter& adapter = *module.adapter;
   const Dtype output = tracer.DtypeOf(base);
-  Value input = adapter.casts_input ? tracer.Cast(x, adapter.dtype) : x;
+  Value input = adapter.casts_input ? tracer.Cast(x, tracer.DtypeOf(adapter.down)) : x;
   Value update;
   if (adapter.magnitude) {
     update = DoraForward(tracer, module, base, std::move(input));

@@ -107,6 +107,21 @@ Tracer::Results Tracer::GradientsInOrder(const Node& node, std::initializer_list
   return results;
 }
 
+/// Fused kernels add up the query's gradient in fp32; flash_attn makes the keys' and values' for every query head and
+/// sums them to the grouped ones (csrc/flash_attn/flash_api.cpp, mha_bwd; PyTorch's mem_eff_attention likewise for q).
+Tracer::Results Tracer::AttentionGradients(const Node& node) {
+  Results results = GradientsInOrder(node, {0, 1, 2});
+  if (BytesPerElement(node.out_dtype) == 4) return results;
+  const StorageId query = Allocate(node.in_elements[0], Dtype::kFp32, "query gradient in fp32");
+  if (node.in_elements[1].coefficient < node.in_elements[0].coefficient) {
+    const StorageId key = Allocate(node.in_elements[0], node.out_dtype, "key gradient of every head");
+    Release(Allocate(node.out_elements, node.out_dtype, "value gradient of every head"));
+    Release(key);
+  }
+  Release(query);
+  return results;
+}
+
 Tracer::Results Tracer::ElementwiseGradients(const Node& node) {
   Results results = kNoResults;
   for (std::size_t i = 0; i < node.inputs; ++i) {
@@ -261,8 +276,9 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
       return GradientsInOrder(node, {0, 1});
     case OpKind::kLinearBias:
     case OpKind::kLayerNorm:
-    case OpKind::kAttention:
       return GradientsInOrder(node, {0, 1, 2});
+    case OpKind::kAttention:
+      return AttentionGradients(node);
     case OpKind::kDequantizedLinear:
     case OpKind::kFusedLoraLinear:
       return DequantizedGradients(node);

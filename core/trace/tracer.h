@@ -417,6 +417,7 @@ class Tracer {
   Results GradientsOf(Node& node);
   Results PassGradientOn(const Node& node);
   Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
+  Results AttentionGradients(const Node& node);
   Results ElementwiseGradients(const Node& node);
   Results PowerGradient(const Node& node);
   Results GradientByHand(const Node& node);

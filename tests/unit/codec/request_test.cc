@@ -258,7 +258,8 @@ TEST_F(Request, WhatChangesNothingIsANote) {
     return Codes(reading);
   };
   const std::string lora = R"("fused_kernels":["lora"],"method":)";
-  EXPECT_EQ(codes(lora + R"({"kind":"lora"})"), "");
+  EXPECT_EQ(codes(lora + R"({"kind":"lora","dropout":0})"), "");
+  EXPECT_EQ(codes(lora + R"({"kind":"lora"})"), "no_effect@fused_kernels ");  // TRL drops out one in twenty
   EXPECT_EQ(codes(lora + R"({"kind":"lora","dropout":0.1})"), "no_effect@fused_kernels ");
   EXPECT_EQ(codes(lora + R"({"kind":"full"})"), "no_effect@fused_kernels ");
   const std::string int8 = R"("method":{"kind":"lora"},"quantization":{"kind":"int8")";
