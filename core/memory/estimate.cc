@@ -45,12 +45,24 @@ Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, 
 
 Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept); }
 
+/// A step's and the passes' around it.
+std::vector<AllocatorPlan> PlansOf(const Step& step, const Axes& axes, const std::vector<Pass>& passes) {
+  std::vector<AllocatorPlan> plans;
+  plans.reserve(1 + passes.size());
+  plans.emplace_back(step, axes);
+  for (const Pass& pass : passes) plans.emplace_back(pass.step, AxesOf(pass));
+  return plans;
+}
+
 /// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
 /// known of a model too large to simulate.
-double SimulatedReserved(const Step& step, const Replay& replay, const Axes& axes, const std::vector<Pass>& passes,
-                         const AllocatorUse& use, double allocated) {
-  double reserved = std::max(allocated, ReservedBytes(step, axes, use) + replay.waiting);
-  for (const Pass& pass : passes) reserved = std::max(reserved, ReservedBytes(pass.step, AxesOf(pass), use));
+double SimulatedReserved(const std::vector<AllocatorPlan>& plans, const AllocatorUse& use, double waiting,
+                         double allocated) {
+  double reserved = allocated;
+  for (const AllocatorPlan& plan : plans) {
+    reserved = std::max(reserved, ReservedBytes(plan, use) + waiting);
+    waiting = 0;  // only the step itself has other micro-batches in flight
+  }
   return reserved;
 }
 
@@ -81,13 +93,14 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
   const Range varied_share = varied ? overheads.varied_of_moving : Range{};
-  estimate.simulated_reserved = SimulatedReserved(step, replay, axes, passes, use, estimate.allocated.expected);
+  const std::vector<AllocatorPlan> plans = PlansOf(step, axes, passes);
+  estimate.simulated_reserved = SimulatedReserved(plans, use, replay.waiting, estimate.allocated.expected);
   estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved, varied_share);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
     use.full_card = true;
-    const double least = SimulatedReserved(step, replay, axes, passes, use, estimate.allocated.expected);
+    const double least = SimulatedReserved(plans, use, replay.waiting, estimate.allocated.expected);
     const Range need = ReservedRange(estimate, overheads, least, {});
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.

@@ -5,42 +5,34 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/memory/allocator.h"
 #include "core/memory/replay.h"
 
 namespace tunefit {
 namespace {
 
-constexpr double kSmallBlock = 1 << 20;
 constexpr double kSmallSegment = 2 << 20;
 /// Beyond these nothing is simulated: no machine holds such a model, and the answer must not take long.
 constexpr double kMostBytes = 1e14;
 constexpr double kMostOperations = 40000;
-/// Layers between those replayed in full come in at most about so many blocks of a kind, fewer where there are many
-/// kinds.
-constexpr double kMostBundles = 32, kLeastBundles = 8;
-constexpr double kLastingEvents = 1500;
 constexpr double kOwnSegmentFrom = 10 << 20;
 constexpr double kSharedSegment = 20 << 20;
 /// Below this share of the weights, states are too small for their place to matter: one step shows it all.
 constexpr double kStatesThatMatter = 0.02;
 
+/// One run of a plan through an allocator.
 class Simulation {
  public:
-  Simulation(const Step& step, const Axes& axes, const AllocatorUse& use)
-      : step_(step), allocator_(use.expandable_segments, use.full_card), bytes_(step.storages.size()) {
-    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = StorageBytes(step.storages[i], axes);
-    newest_.assign(bytes_.size(), CachingAllocator::kNone);
-    FindTwins();
-    PlanSections();
-  }
+  Simulation(const AllocatorPlan& plan, const AllocatorUse& use)
+      : plan_(plan),
+        allocator_(use.expandable_segments, use.full_card),
+        newest_(plan.bytes.size(), CachingAllocator::kNone) {}
 
   /// Blocks that come first and stay: they fill their segments one after another.
   void Place(const std::vector<Resident>& residents) {
     for (const Resident& resident : residents) {
-      const double bytes = bytes_[static_cast<std::size_t>(resident.storage)];
+      const double bytes = BytesOf(resident);
       const auto count = static_cast<double>(resident.count);
-      if (IsSmall(resident.storage)) {
+      if (plan_.IsSmall(resident.storage)) {
         small_ += bytes * count;
         small_residents_ += bytes * count;
       } else if (bytes < kOwnSegmentFrom) {
@@ -52,44 +44,30 @@ class Simulation {
     }
     small_peak_ = small_;
   }
-  /// Blocks allocated and freed in one step.
-  double operations() const { return operations_; }
 
-  void Allocate(const std::vector<Resident>& residents) {
-    for (const Resident& resident : residents) {
-      const auto count = static_cast<std::int32_t>(resident.count);
-      Add(resident.storage, count, 1);
-      if (IsSmall(resident.storage)) small_residents_ += bytes_[static_cast<std::size_t>(resident.storage)] * count;
-    }
-  }
-  void Free(const std::vector<Resident>& residents) {
-    for (const Resident& resident : residents) {
-      const auto count = static_cast<std::int32_t>(resident.count);
-      Remove(resident.storage, count, 1, false);
-      if (IsSmall(resident.storage)) small_residents_ -= bytes_[static_cast<std::size_t>(resident.storage)] * count;
-    }
-  }
+  void Allocate(const std::vector<Resident>& residents) { Change(residents, 1); }
+  void Free(const std::vector<Resident>& residents) { Change(residents, -1); }
+
   void AllocateWorkspace(double bytes) {
-    if (bytes > kSmallBlock) allocator_.Allocate(static_cast<std::int64_t>(RoundToGranule(bytes)));
+    if (bytes > AllocatorPlan::kSmallBlockBytes) {
+      allocator_.Allocate(static_cast<std::int64_t>(RoundToGranule(bytes)));
+    }
   }
 
   void RunSections(double workspace_bytes) {
     bool in_backward = false;
     AllocateWorkspace(workspace_bytes);
-    for (std::size_t i = 0; i < step_.sections.size(); ++i) {
-      const Section& section = step_.sections[i];
-      const bool backward = section.moment == Moment::kBackward;
-      if (backward && !in_backward) AllocateWorkspace(workspace_bytes);
-      in_backward = in_backward || backward;
-      RunSection(section, lasting_[i], backward);
+    for (const SectionPlan& section : plan_.sections) {
+      if (section.backward && !in_backward) AllocateWorkspace(workspace_bytes);
+      in_backward = in_backward || section.backward;
+      RunSection(section);
     }
   }
 
   /// Gradients, and whatever else the events left alive.
   void FreeWhatEventsMade() {
-    for (const std::int32_t storage : made_by_events_) {
-      const auto place = static_cast<std::size_t>(twin_[static_cast<std::size_t>(storage)]);
-      while (newest_[place] != CachingAllocator::kNone) Pop(place);
+    for (const std::int32_t list : plan_.emptied) {
+      while (newest_[static_cast<std::size_t>(list)] != CachingAllocator::kNone) Pop(list);
     }
     small_ = small_residents_;
   }
@@ -101,165 +79,87 @@ class Simulation {
   }
 
  private:
-  bool IsSmall(StorageId storage) const { return bytes_[static_cast<std::size_t>(storage)] <= kSmallBlock; }
-  const Event& At(std::int32_t event) const { return step_.events[static_cast<std::size_t>(event)]; }
+  double BytesOf(const Resident& resident) const { return plan_.bytes[static_cast<std::size_t>(resident.storage)]; }
 
-  /// What a layer may leave to the next one: its output and that one's gradient, parameters gathered ahead of time,
-  /// buffers under way. All else of a fixed size (gradients) stays.
-  static bool PassesOn(const Storage& storage) {
-    return storage.elements.axis != Axis::kOnce || storage.term == Term::kGathered ||
-           storage.term == Term::kCommunication;
-  }
-
-  /// Where one traced layer stands for many, a storage that a layer makes and the next one frees is made under one name
-  /// and freed under another: names of one size whose counts do not come out even share a list of blocks.
-  void FindTwins() {
-    std::vector<std::int64_t> left(bytes_.size(), 0);
-    std::vector<bool> seen(bytes_.size(), false);
-    for (const Section& section : step_.sections) {
-      for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
-        const auto storage = static_cast<std::size_t>(At(e).storage);
-        left[storage] += At(e).change * section.repeats;
-        if (!seen[storage]) made_by_events_.push_back(At(e).storage);
-        seen[storage] = true;
-      }
-    }
-    twin_.resize(bytes_.size());
-    shared_.assign(bytes_.size(), false);
-    for (std::size_t i = 0; i < twin_.size(); ++i) twin_[i] = static_cast<std::int32_t>(i);
-    std::vector<std::int32_t> uneven;
-    for (const std::int32_t storage : made_by_events_) {
-      const auto i = static_cast<std::size_t>(storage);
-      if (left[i] == 0 || IsSmall(storage) || !PassesOn(step_.storages[i])) continue;
-      const auto first = std::find_if(uneven.begin(), uneven.end(), [this, i](std::int32_t other) {
-        return bytes_[static_cast<std::size_t>(other)] == bytes_[i];
-      });
-      if (first == uneven.end()) {
-        uneven.push_back(storage);
+  void Change(const std::vector<Resident>& residents, std::int32_t sign) {
+    for (const Resident& resident : residents) {
+      const auto i = static_cast<std::size_t>(resident.storage);
+      const double bytes = plan_.bytes[i];
+      if (plan_.IsSmall(resident.storage)) {
+        small_ += sign * bytes * static_cast<double>(resident.count);
+        small_residents_ += sign * bytes * static_cast<double>(resident.count);
+        small_peak_ = std::max(small_peak_, small_);
         continue;
       }
-      twin_[i] = *first;
-      shared_[i] = shared_[static_cast<std::size_t>(*first)] = true;
+      const auto count = static_cast<std::int32_t>(resident.count);
+      Run({static_cast<std::int64_t>(bytes), plan_.lists[i], sign * count, plan_.step.storages[i].stream, false}, true,
+          1);
     }
   }
 
-  /// How many layers of a long run are replayed in full, and the operations that a step then takes.
-  void PlanSections() {
-    double events = 0;
-    double lasting = 0;
-    for (const Section& section : step_.sections) {
-      const auto repeats = static_cast<double>(section.repeats);
-      double large = 0;
-      for (std::int32_t e = section.first_event; e < section.end_event; ++e) large += IsSmall(At(e).storage) ? 0 : 1;
-      lasting_.push_back(section.repeats > 2 ? Lasting(section) : std::vector<Event>{});
-      events += large * repeats;
-      lasting += lasting_.back().empty()
-                     ? large
-                     : static_cast<double>(lasting_.back().size()) * std::min(repeats, Bundles(lasting_.back()));
-    }
-    full_share_ = std::min(1.0, kSimulatedEvents / std::max(1.0, events));
-    operations_ = std::min(events, lasting + kSimulatedEvents);
-  }
-
-  static double Bundles(const std::vector<Event>& lasting) {
-    return std::clamp(kLastingEvents / static_cast<double>(lasting.size()), kLeastBundles, kMostBundles);
-  }
-
-  /// A run of layers: some in full, evenly spread, the first and the last among them; between those only what lasts,
+  /// A run of layers: some whole, evenly spread, the first and the last among them; between those only what lasts,
   /// that of a few layers as one block where the model has very many.
-  void RunSection(const Section& section, const std::vector<Event>& lasting, bool backward) {
+  void RunSection(const SectionPlan& section) {
     const std::int64_t repeats = section.repeats;
-    const auto full = static_cast<std::int64_t>(std::ceil(full_share_ * static_cast<double>(repeats)));
-    if (lasting.empty() || full >= repeats) {
-      for (std::int64_t k = 0; k < repeats; ++k) RunFull(section, backward);
+    const auto whole = static_cast<std::int64_t>(std::ceil(plan_.whole_share * static_cast<double>(repeats)));
+    if (!section.folds || whole >= repeats) {
+      for (std::int64_t k = 0; k < repeats; ++k) Run(section.whole, section.backward, 1);
       return;
     }
-    const std::int64_t gaps = std::max<std::int64_t>(1, full - 1);
+    const std::int64_t gaps = std::max<std::int64_t>(1, whole - 1);
     const std::int64_t between = repeats - gaps - 1;
-    const auto bundle = static_cast<std::int64_t>(std::ceil(static_cast<double>(between) / Bundles(lasting)));
+    const std::int64_t bundle = (between + section.most_bundles - 1) / section.most_bundles;
     for (std::int64_t gap = 0; gap < gaps; ++gap) {
-      RunFull(section, backward);
+      Run(section.whole, section.backward, 1);
       // Backward meets the gaps, and the bundles within them, in the reverse order.
-      const std::int64_t place = backward ? gaps - 1 - gap : gap;
+      const std::int64_t place = section.backward ? gaps - 1 - gap : gap;
       std::int64_t left = between * (place + 1) / gaps - between * place / gaps;
       while (left > 0) {
         const std::int64_t rest = left % bundle;
-        const std::int64_t size = backward && rest != 0 ? rest : std::min(bundle, left);
-        for (const Event& event : lasting) Run(event, backward, size);
+        const std::int64_t size = section.backward && rest != 0 ? rest : std::min(bundle, left);
+        Run(section.lasting, section.backward, size);
         left -= size;
       }
     }
-    RunFull(section, backward);
-  }
-
-  /// The section's events of storages that it makes and leaves, or frees and did not make.
-  std::vector<Event> Lasting(const Section& section) {
-    change_.assign(bytes_.size(), 0);
-    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
-      change_[static_cast<std::size_t>(At(e).storage)] += At(e).change;
-    }
-    std::vector<Event> lasting;
-    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
-      if (change_[static_cast<std::size_t>(At(e).storage)] != 0) lasting.push_back(At(e));
-    }
-    return lasting;
-  }
-
-  void RunFull(const Section& section, bool backward) {
-    for (std::int32_t e = section.first_event; e < section.end_event; ++e) Run(At(e), backward, 1);
+    Run(section.whole, section.backward, 1);
   }
 
   /// `layers`: as one block.
-  void Run(const Event& event, bool backward, std::int64_t layers) {
-    if (event.change > 0) {
-      Add(event.storage, event.change, static_cast<double>(layers));
-    } else {
-      Remove(event.storage, -event.change, static_cast<double>(layers), !backward);
-    }
+  void Run(const Stretch& stretch, bool backward, std::int64_t layers) {
+    small_peak_ = std::max(small_peak_, small_ + stretch.small_peak * static_cast<double>(layers));
+    small_ += stretch.small_change * static_cast<double>(layers);
+    for (const BlockEvent& event : stretch.blocks) Run(event, backward, layers);
   }
 
-  void Add(StorageId storage, std::int32_t count, double layers) {
-    const auto i = static_cast<std::size_t>(storage);
-    if (IsSmall(storage)) {
-      small_ += bytes_[i] * count * layers;
-      small_peak_ = std::max(small_peak_, small_);
-      return;
-    }
-    const auto place = static_cast<std::size_t>(twin_[i]);
-    for (; count > 0; --count) {
-      const CachingAllocator::Block block =
-          allocator_.Allocate(static_cast<std::int64_t>(bytes_[i] * layers), step_.storages[i].stream);
-      if (older_.size() <= static_cast<std::size_t>(block)) older_.resize(static_cast<std::size_t>(block) + 1);
-      older_[static_cast<std::size_t>(block)] = newest_[place];
-      newest_[place] = block;
-    }
-  }
-
-  /// The newest of its blocks; in the forward pass, which runs from layer to layer, the oldest of a shared list.
-  void Remove(StorageId storage, std::int32_t count, double layers, bool oldest) {
-    const auto i = static_cast<std::size_t>(storage);
-    if (IsSmall(storage)) {
-      small_ -= bytes_[i] * count * layers;
-      return;
-    }
-    const auto place = static_cast<std::size_t>(twin_[i]);
-    for (; count > 0 && newest_[place] != CachingAllocator::kNone; --count) {
-      if (oldest && shared_[i]) {
-        PopOldest(place);
+  /// What ends is the newest of its list; in the forward pass, which runs from layer to layer, the oldest of a shared
+  /// one.
+  void Run(const BlockEvent& event, bool backward, std::int64_t layers) {
+    for (std::int32_t k = event.change; k > 0; --k)
+      Push(event.list, allocator_.Allocate(event.bytes * layers, event.stream));
+    const auto list = static_cast<std::size_t>(event.list);
+    for (std::int32_t k = event.change; k < 0 && newest_[list] != CachingAllocator::kNone; ++k) {
+      if (event.shared && !backward) {
+        PopOldest(event.list);
       } else {
-        Pop(place);
+        Pop(event.list);
       }
     }
   }
 
-  void Pop(std::size_t place) {
-    const CachingAllocator::Block block = newest_[place];
-    newest_[place] = older_[static_cast<std::size_t>(block)];
+  void Push(std::int32_t list, CachingAllocator::Block block) {
+    if (older_.size() <= static_cast<std::size_t>(block)) older_.resize(static_cast<std::size_t>(block) + 1);
+    older_[static_cast<std::size_t>(block)] = newest_[static_cast<std::size_t>(list)];
+    newest_[static_cast<std::size_t>(list)] = block;
+  }
+
+  void Pop(std::int32_t list) {
+    const CachingAllocator::Block block = newest_[static_cast<std::size_t>(list)];
+    newest_[static_cast<std::size_t>(list)] = older_[static_cast<std::size_t>(block)];
     allocator_.Free(block);
   }
 
-  void PopOldest(std::size_t place) {
-    CachingAllocator::Block* link = &newest_[place];
+  void PopOldest(std::int32_t list) {
+    CachingAllocator::Block* link = &newest_[static_cast<std::size_t>(list)];
     while (older_[static_cast<std::size_t>(*link)] != CachingAllocator::kNone) {
       link = &older_[static_cast<std::size_t>(*link)];
     }
@@ -268,41 +168,40 @@ class Simulation {
     allocator_.Free(block);
   }
 
-  const Step& step_;
+  const AllocatorPlan& plan_;
   CachingAllocator allocator_;
-  std::vector<double> bytes_;
-  std::vector<std::int32_t> made_by_events_;
-  std::vector<std::int32_t> twin_;  ///< the storage whose list of blocks is used
-  std::vector<bool> shared_;
-  std::vector<CachingAllocator::Block> newest_;  ///< of each storage
-  std::vector<CachingAllocator::Block> older_;   ///< of each block: the one made before it under the same name
-  std::vector<std::int32_t> change_;
-  std::vector<std::vector<Event>> lasting_;  ///< of each section; empty where it is always run in full
-  double full_share_ = 1;
-  double operations_ = 0;
+  std::vector<CachingAllocator::Block> newest_;  ///< of each list
+  std::vector<CachingAllocator::Block> older_;   ///< of each block: the one made before it in the same list
   double placed_ = 0;
   double small_ = 0, small_peak_ = 0, small_residents_ = 0;
 };
 
-double LargestStorage(const Step& step, const Axes& axes) {
-  double largest = 0;
-  for (const Storage& storage : step.storages) largest = std::max(largest, StorageBytes(storage, axes));
-  return largest;
+double Sum(const AllocatorPlan& plan, const std::vector<Resident>& residents) {
+  double sum = 0;
+  for (const Resident& resident : residents) {
+    sum += plan.bytes[static_cast<std::size_t>(resident.storage)] * static_cast<double>(resident.count);
+  }
+  return sum;
+}
+
+bool IsBeyondSimulation(const AllocatorPlan& plan, double weights) {
+  const double largest = plan.bytes.empty() ? 0 : *std::max_element(plan.bytes.begin(), plan.bytes.end());
+  double states = 0;
+  for (const Resident& state : plan.step.optimizer_states) states += static_cast<double>(state.count);
+  return weights > kMostBytes || largest > kMostBytes || plan.operations + states > kMostOperations;
 }
 
 }  // namespace
 
-double ReservedBytes(const Step& step, const Axes& axes, const AllocatorUse& use) {
+double ReservedBytes(const AllocatorPlan& plan, const AllocatorUse& use) {
+  const Step& step = plan.step;
+  const double weights = Sum(plan, step.weights);
   // A model that no machine holds has an answer in live bytes only.
-  if (SumResidents(step, step.weights, axes) > kMostBytes || LargestStorage(step, axes) > kMostBytes) return 0;
-  Simulation simulation(step, axes, use);
-  double states_made = 0;
-  for (const Resident& state : step.optimizer_states) states_made += static_cast<double>(state.count);
-  if (simulation.operations() + states_made > kMostOperations) return 0;
+  if (IsBeyondSimulation(plan, weights)) return 0;
+  Simulation simulation(plan, use);
   simulation.Place(step.weights);
   simulation.Place(step.gradient_buffers);
-  const double states = SumResidents(step, step.optimizer_states, axes);
-  const bool again = states > kStatesThatMatter * SumResidents(step, step.weights, axes);
+  const bool again = Sum(plan, step.optimizer_states) > kStatesThatMatter * weights;
   for (int i = 0; i < (again ? 2 : 1); ++i) {
     if (step.gradients_alive) simulation.Allocate(step.trained);
     simulation.RunSections(i == 0 ? use.workspace_bytes : 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/step.h"
+#include "core/memory/allocator_plan.h"
 
 namespace tunefit {
 
@@ -17,8 +17,8 @@ struct AllocatorUse {
 /// of up to 1 MiB have a pool of their own, which is taken as full at its highest. Where a model has more events than
 /// `kSimulatedEvents` a step, repeated layers are run in full only now and then; the others make and free just what
 /// outlives them. 0 where the model is too large to be simulated at all.
-double ReservedBytes(const Step& step, const Axes& axes, const AllocatorUse& use);
+double ReservedBytes(const AllocatorPlan& plan, const AllocatorUse& use);
 
-constexpr double kSimulatedEvents = 2000;
+constexpr double kSimulatedEvents = 400;
 
 }  // namespace tunefit

@@ -30,7 +30,7 @@ class HandMadeStep {
     section.repeats = repeats;
     step.sections.push_back(section);
   }
-  double Reserved(const AllocatorUse& use = {}) const { return ReservedBytes(step, Axes::Of(1, 1, {}), use) / kMiB; }
+  double Reserved(const AllocatorUse& use = {}) const { return ReservedBytes({step, Axes::Of(1, 1, {})}, use) / kMiB; }
 
   Step step;
 };
@@ -88,7 +88,7 @@ TEST(ReservedBytes, IsNeverBelowWhatIsAlive) {
     for (const double tokens : {256, 1000, 4096}) {
       const Axes axes = Axes::Of(1, tokens, step.chunk);
       const Replay replay = ReplayStep(step, axes);
-      EXPECT_GE(ReservedBytes(step, axes, {}), std::max(replay.peak_forward.bytes, replay.peak_backward.bytes));
+      EXPECT_GE(ReservedBytes({step, axes}, {}), std::max(replay.peak_forward.bytes, replay.peak_backward.bytes));
     }
   }
 }
