@@ -82,7 +82,7 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "quantization.kind", words::kQuantization);
   WriteWords(writer, "quantization.prepare_kbit", words::kPrepareKbit);
   WriteWords(writer, "precision.weights", words::modelled::kPrecision);
-  WriteWords(writer, "precision.compute", words::modelled::kPrecision);
+  WriteWords(writer, "precision.compute", words::modelled::kCompute);
   WriteWords(writer, "optimizer", words::modelled::kOptimizer);
   WriteWords(writer, "fused_kernels", words::kFusedKernels);
   WriteWords(writer, "batch.packing", words::kPacking);

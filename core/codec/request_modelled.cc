@@ -80,10 +80,10 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);
   }
   refuser.Only("precision.weights", *request.precision.weights, words::modelled::kPrecision);
-  refuser.Only("precision.compute", *request.precision.compute, words::modelled::kPrecision);
+  // TransformerEngine keeps FP8 operands for backward, torchao those it casts.
+  if (*request.precision.compute == "fp8" && *request.stack == "megatron") refuser.Refuse("precision.compute", "fp8");
   refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
   refuser.Only("gradient_checkpointing", request.checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
-  refuser.Only("attention", *request.attention, words::modelled::kAttention);
   // Several forward passes of one compiled model are not traced yet.
   if (*request.compile && *request.task != "sft" && *request.task != "pretrain") refuser.Refuse("compile", "true");
   RefuseParallel(refuser, request.parallel);

@@ -16,12 +16,14 @@ void CheckDtypes(RequestReading& reading) {
     for (const Dtype supported : reading.gpu->dtypes) {
       if (supported == dtype) return false;
     }
-    AddIssue(
-        reading.issues, "dtype_unsupported", field,
-        Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose fp16 or another card."}),
-        {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}, Severity::kWarning);
+    const char* other = dtype == Dtype::kFp8 ? "bf16" : "fp16";
+    AddIssue(reading.issues, "dtype_unsupported", field,
+             Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose ", other,
+                   " or another card."}),
+             {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}, Severity::kWarning);
     return true;
   };
+  if (precision.fp8_products && check("precision.compute", Dtype::kFp8)) return;
   if (!check("precision.compute", precision.compute) && !precision.autocast) {
     check("precision.weights", precision.weights);
   }

@@ -26,7 +26,8 @@ Checkpointing ReadCheckpointingKind(Word word) {
 
 AttentionKernel ReadAttention(Word word) {
   if (word == "eager") return AttentionKernel::kEager;
-  return word == "sdpa" ? AttentionKernel::kSdpa : AttentionKernel::kFlash;
+  if (word == "xformers") return AttentionKernel::kXformers;
+  return word == "sdpa" ? AttentionKernel::kSdpa : AttentionKernel::kFlash;  // flex keeps what flash does
 }
 
 Loss ReadLoss(Word word) {
@@ -259,11 +260,13 @@ void FillWorkload(RequestReading& reading) {
   }
   workload.quantization = ReadQuantization(request.quantization);
   FillTask(reading);
+  const bool fp8 = *request.precision.compute == "fp8";
   workload.precision = {.weights = ReadDtype(*request.precision.weights),
-                        .compute = ReadDtype(*request.precision.compute),
+                        .compute = fp8 ? Dtype::kBf16 : ReadDtype(*request.precision.compute),
                         .autocast = *request.precision.autocast,
                         .master_weights = *request.precision.master_weights,
-                        .optimizer_states = {}};
+                        .optimizer_states = {},
+                        .fp8_products = fp8};
   if (request.precision.optimizer_states) {
     workload.precision.optimizer_states = ReadDtype(*request.precision.optimizer_states);
   }

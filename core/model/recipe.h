@@ -65,6 +65,7 @@ struct Precision {
   bool autocast = true;                        ///< the forward pass runs under torch.autocast(compute)
   bool master_weights = false;                 ///< 16-bit weights train through an fp32 copy that the optimizer keeps
   std::optional<Dtype> optimizer_states = {};  ///< of the moments; without it what the optimizer takes by itself
+  bool fp8_products = false;                   ///< the layers' matrix products read their operands cast to FP8
 };
 
 /// An update rule as its library writes it; core/trace/optimizer_rule.h says what each keeps.

@@ -20,7 +20,7 @@ enum class Checkpointing : std::uint8_t {
   kOffload,    ///< as kFull, and the inputs wait in host memory
 };
 
-enum class AttentionKernel : std::uint8_t { kEager, kSdpa, kFlash };
+enum class AttentionKernel : std::uint8_t { kEager, kSdpa, kFlash, kXformers };
 
 enum class Loss : std::uint8_t {
   kStandard,       ///< the model's own: fp32 logits, cross entropy over all of them

@@ -90,11 +90,16 @@ Value AsHeads(Tracer& tracer, const Value& projection, bool gradient_by_tokens) 
   return gradient_by_tokens ? tracer.View(projection) : tracer.Reshape(projection);
 }
 
+/// Kernels that read heads as the projections leave them, a token after the other.
+bool TakesTokensFirst(AttentionKernel kernel) {
+  return kernel == AttentionKernel::kFlash || kernel == AttentionKernel::kXformers;
+}
+
 /// One matrix for all three, split or sliced. Slices of a fused projection may be copied for every query head.
 Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden,
                    bool by_tokens) {
   const Attention& attention = *module.attention;
-  const bool flash = context.kernel == AttentionKernel::kFlash;
+  const bool flash = TakesTokensFirst(context.kernel);
   const Size query = context.tokens * static_cast<double>(attention.heads * attention.head_dim);
   const Size key = context.tokens * static_cast<double>(attention.kv_heads * attention.head_dim);
   const Value fused = Forward(tracer, module.query, hidden);
@@ -122,7 +127,7 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
 
 Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
   const Attention& attention = *module.attention;
-  const bool flash = context.kernel == AttentionKernel::kFlash;
+  const bool flash = TakesTokensFirst(context.kernel);
   const bool by_tokens = flash && attention.rotary == Rotary::kNone;
   if (attention.layout != QkvLayout::kSeparate) return ProjectFused(tracer, module, context, hidden, by_tokens);
   const auto norm = [&](const NormModule& norm_module, Value x, std::int64_t count) {

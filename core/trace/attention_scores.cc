@@ -127,10 +127,15 @@ MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const Laye
     case AttentionKernel::kSdpa:
       return Sdpa(tracer, attention, context, heads);
     case AttentionKernel::kFlash:
+    case AttentionKernel::kXformers:
       break;
   }
   const Size rows = context.tokens * static_cast<double>(attention.heads);
-  return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
+  // xformers' kernel has no grouped heads: they are written out.
+  const double copies = context.kernel == AttentionKernel::kXformers ? CopiesOfHeads(attention) : 1;
+  Value key = tracer.ExpandHeads(heads.key, copies);
+  Value value = tracer.ExpandHeads(heads.value, copies);
+  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
 }
 
 }  // namespace

@@ -36,7 +36,19 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   x = LowPrecision(std::move(x));
   Value w = LowPrecisionWeight(weight);
   Value b = bias ? LowPrecisionWeight(bias) : Value();
-  return MatrixProduct(std::move(x), std::move(w), std::move(b), in_features, out_features);
+  const OpKind kind = b ? OpKind::kLinearBias : OpKind::kLinear;
+  return MatrixProduct(kind, std::move(x), std::move(w), std::move(b), in_features, out_features);
+}
+
+Value Tracer::Fp8Linear(Value x, const Value& weight, double in_features, double out_features) {
+  x = LowPrecision(std::move(x));
+  Value w = LowPrecisionWeight(weight);
+  const StorageId input = Allocate(At(x).elements, Dtype::kFp8, "input in FP8");
+  const StorageId matrix = Allocate(At(w).elements, Dtype::kFp8, "weight in FP8");
+  Value product = MatrixProduct(OpKind::kFp8Linear, std::move(x), std::move(w), Value(), in_features, out_features);
+  Release(matrix);
+  Release(input);
+  return product;
 }
 
 Value Tracer::Product(Value x, const Value& weight, double in_features, double out_features) {
@@ -45,11 +57,11 @@ Value Tracer::Product(Value x, const Value& weight, double in_features, double o
   scope.term = Term::kAutocastCopies;
   Value w = LowPrecision(weight);
   scope = outer;
-  return MatrixProduct(std::move(x), std::move(w), Value(), in_features, out_features);
+  return MatrixProduct(OpKind::kLinear, std::move(x), std::move(w), Value(), in_features, out_features);
 }
 
-Value Tracer::MatrixProduct(Value x, Value w, Value b, double in_features, double out_features) {
-  Node& node = Begin(b ? OpKind::kLinearBias : OpKind::kLinear);
+Value Tracer::MatrixProduct(OpKind kind, Value x, Value w, Value b, double in_features, double out_features) {
+  Node& node = Begin(kind);
   AddInput(node, x);
   AddInput(node, w);
   AddInput(node, b);

@@ -7,6 +7,12 @@
 #include "core/trace/adapters.h"
 
 namespace tunefit {
+namespace {
+
+/// torchao's auto_filter_for_recipe leaves matrices alone whose sides FP8's kernels do not take.
+constexpr std::int64_t kFp8Tile = 16;
+
+}  // namespace
 
 bool ModuleFactory::Adapted(const char* name) const {
   const Method& method = workload_.method;
@@ -60,6 +66,8 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   if (Quantized()) {
     AddQuantizedWeight(tracer_, workload_, shape, place.count);
   } else {
+    module.fp8 = workload_.precision.fp8_products && place.in_layer && shape.in_features % kFp8Tile == 0 &&
+                 shape.out_features % kFp8Tile == 0;
     module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), workload_.precision.weights,
                                    Term::kWeights, "weight", Trained(), place.count);
   }
@@ -211,6 +219,10 @@ Value ForwardBase(Tracer& tracer, const LinearModule& module, const Value& x) {
   const auto out = static_cast<double>(module.shape.out_features);
   if (module.quantized == QuantizedProduct::kNone && module.shape.by_hand) {
     Value product = tracer.Product(x, module.weight, in, out);
+    return module.bias ? tracer.Add(std::move(product), module.bias) : product;
+  }
+  if (module.fp8) {
+    Value product = tracer.Fp8Linear(x, module.weight, in, out);
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }
   if (module.quantized == QuantizedProduct::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);

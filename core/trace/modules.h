@@ -36,6 +36,7 @@ struct LinearModule {
   QuantizedProduct quantized = QuantizedProduct::kNone;
   Dequantization dequantization;
   Dtype compute = Dtype::kBf16;
+  bool fp8 = false;  ///< multiplies in FP8
   std::optional<Adapter> adapter;
 };
 

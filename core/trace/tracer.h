@@ -82,6 +82,7 @@ enum class OpKind : std::uint8_t {
   kRsqrt,
   kLinear,
   kLinearBias,
+  kFp8Linear,  ///< operands are cast to FP8 for each product, kept as they were
   kBatchMatmul,
   kDequantizedLinear,
   kFusedLoraLinear,
@@ -200,6 +201,9 @@ class Tracer {
   Value Kernel(const std::array<Value, 3>& inputs, std::initializer_list<Value> kept, Size out, Dtype dtype,
                Size workspace, const char* role);
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
+  /// torchao's float8 training: casts of both operands live for each product, forward and backward; what backward needs
+  /// is kept in the dtype that it came in.
+  Value Fp8Linear(Value x, const Value& weight, double in_features, double out_features);
   /// x @ weight.T: the weight is a view to autocast, which casts it for this use alone.
   Value Product(Value x, const Value& weight, double in_features, double out_features);
   /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
@@ -398,7 +402,7 @@ class Tracer {
   Value AddLeaf(Value x, bool is_weight);
   Value LowPrecision(Value x);
   Value LowPrecisionWeight(const Value& weight);
-  Value MatrixProduct(Value x, Value weight, Value bias, double in_features, double out_features);
+  Value MatrixProduct(OpKind kind, Value x, Value weight, Value bias, double in_features, double out_features);
   /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
   StorageId DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies);
   Value Fp32(Value x);
@@ -418,6 +422,7 @@ class Tracer {
   Results PassGradientOn(const Node& node);
   Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
   Results AttentionGradients(const Node& node);
+  Results Fp8Gradients(const Node& node);
   Results ElementwiseGradients(const Node& node);
   Results PowerGradient(const Node& node);
   Results GradientByHand(const Node& node);

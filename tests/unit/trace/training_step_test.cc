@@ -99,5 +99,43 @@ TEST(TraceTrainingStep, FusedLinearLossHasNoLogitsOfTheBatch) {
   EXPECT_LT(peak(), standard - 2.5 * 8192 * 128256 * 4);
 }
 
+TEST(TraceTrainingStep, Fp8ProductsKeepWhatTheyReadInTheComputeDtype) {
+  Workload workload = test::MakeWorkload();
+  const Replay plain = ReplayStep(TraceTrainingStep(workload), Axes::Of(1, 2048, {}));
+  workload.precision.fp8_products = true;
+  const Step step = TraceTrainingStep(workload);
+  const Replay fp8 = ReplayStep(step, Axes::Of(1, 2048, {}));
+  EXPECT_EQ(fp8.weights, plain.weights);
+  EXPECT_EQ(fp8.after_forward, plain.after_forward);
+  EXPECT_EQ(fp8.after_backward, plain.after_backward);
+  // Forward, a byte for each number that a product reads: of down_proj's, the widest, 2,048 x 14,336 and 4,096 x
+  // 14,336.
+  double input = 0;
+  double weight = 0;
+  for (const Storage& storage : step.storages) {
+    if (std::string(storage.module) != "down_proj") continue;
+    if (std::string(storage.role) == "input in FP8") input = StorageBytes(storage, Axes::Of(1, 2048, {}));
+    if (std::string(storage.role) == "weight in FP8") weight = StorageBytes(storage, Axes::Of(1, 2048, {}));
+  }
+  EXPECT_EQ(input, 2048.0 * 14336);
+  EXPECT_EQ(weight, 4096.0 * 14336);
+}
+
+TEST(TraceTrainingStep, AFusedKernelAddsUpTheQuerysGradientInFp32) {
+  Workload workload = test::MakeWorkload();
+  workload.attention = AttentionKernel::kFlash;
+  const Step step = TraceTrainingStep(workload);
+  // 32 heads of 128 over 2,048 tokens: 4 bytes for dq, and for dk and dv, of 8 heads, 2 bytes for every query head.
+  double accumulated = 0;
+  double of_every_head = 0;
+  for (const Storage& storage : step.storages) {
+    const std::string role = storage.role;
+    if (role == "query gradient in fp32") accumulated = StorageBytes(storage, Axes::Of(1, 2048, {}));
+    if (role == "key gradient of every head") of_every_head = StorageBytes(storage, Axes::Of(1, 2048, {}));
+  }
+  EXPECT_EQ(accumulated, 4.0 * 2048 * 32 * 128);
+  EXPECT_EQ(of_every_head, 2.0 * 2048 * 32 * 128);
+}
+
 }  // namespace
 }  // namespace tunefit

@@ -100,6 +100,8 @@ export const fieldTexts = {
   "choice.optimizer.paged_adamw_8bit": "Paged AdamW, 8-bits",
   "choice.attention.flash_attention_2": "FlashAttention 2",
   "choice.attention.flash_attention_3": "FlashAttention 3",
+  "choice.attention.xformers": "xFormers",
+  "choice.attention.flex": "FlexAttention",
   "choice.attention.sdpa": "PyTorch SDPA",
   "choice.attention.eager": "Eager",
   "choice.loss.standard": "Standaard",
