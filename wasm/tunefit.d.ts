@@ -322,10 +322,11 @@ export interface Report {
       /** With `include: ["timeline"]`. */
       timeline?: TimelinePoint[];
     };
-    /** Memory of the host that this GPU's share of the run takes beyond the process itself, at most. */
+    /** Memory of one machine that the run takes for all its GPUs, beyond the processes themselves, at most. */
     host_bytes: number;
-    /** What it is made of; the parts sum to `host_bytes`. `checkpoints`: layer inputs that wait for backward. */
-    host_parts: { checkpoints: number };
+    /** What it is made of; the parts sum to `host_bytes`. `checkpoints`: layer inputs that wait for backward;
+     *  the others: what `parallel.offload` keeps there: shards, gradients and states. */
+    host_parts: { checkpoints: number; parameters: number; gradients: number; optimizer_states: number };
     /** One checkpoint: what was trained, and the optimizer's states. */
     disk_bytes: number;
   };

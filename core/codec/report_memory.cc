@@ -159,6 +159,9 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
   writer.Key("host_parts");
   writer.BeginObject();
   WriteBytes(writer, "checkpoints", memory.host.checkpoints);
+  WriteBytes(writer, "parameters", memory.host.parameters);
+  WriteBytes(writer, "gradients", memory.host.gradients);
+  WriteBytes(writer, "optimizer_states", memory.host.optimizer_states);
   writer.EndObject();
   WriteBytes(writer, "disk_bytes", memory.disk_bytes);
   writer.EndObject();

@@ -59,6 +59,16 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
   }
 }
 
+/// Only sharded parameters are known to travel; FSDP moves them with the states or not at all.
+void RefuseOffload(Refuser& refuser, const ParallelFields& fields) {
+  const Word strategy = *fields.strategy;
+  const bool fsdp = strategy == "fsdp" || strategy == "fsdp2";
+  const bool parameters = fields.offload_parameters.value_or("none") == "cpu";
+  const bool optimizer = fields.offload_optimizer.value_or("none") == "cpu";
+  if (parameters && !fsdp && strategy != "zero3") refuser.Refuse("parallel.offload.parameters", "cpu");
+  if (fsdp && optimizer && !parameters) refuser.Refuse("parallel.offload.optimizer", "cpu");
+}
+
 void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
   refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
   refuser.OnlyFalse("parallel.sequence_parallel", fields.sequence_parallel);
@@ -66,6 +76,7 @@ void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
   refuser.OnlyOne("parallel.expert", fields.expert);
   refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
   refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
+  RefuseOffload(refuser, fields);
 }
 
 }  // namespace

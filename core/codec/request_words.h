@@ -95,7 +95,7 @@ inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.
 inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
 inline constexpr std::array<std::string_view, 6> kAttention = words::kAttention;
 inline constexpr std::array<std::string_view, 8> kStrategy = words::kStrategy;
-inline constexpr std::array<std::string_view, 1> kOffload = {"none"};
+inline constexpr std::array<std::string_view, 2> kOffload = {"none", "cpu"};
 inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline"};
 
 }  // namespace modelled

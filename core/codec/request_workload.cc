@@ -236,6 +236,11 @@ Parallel ReadParallel(const ParallelFields& fields) {
   parallel.context = fields.context.value_or(1);
   parallel.reshard_after_forward = fields.reshard_after_forward.value_or(true);
   parallel.reduce_dtype = ReadDtype(fields.reduce_dtype.value_or("fp32"));
+  parallel.offloads_parameters = fields.offload_parameters.value_or("none") == "cpu";
+  // FSDP's CPUOffload moves all of it, whichever is asked for.
+  const bool fsdp = parallel.strategy == Strategy::kFsdp || parallel.strategy == Strategy::kFsdp2;
+  parallel.offloads_optimizer =
+      fields.offload_optimizer.value_or("none") == "cpu" || (fsdp && parallel.offloads_parameters);
   return parallel;
 }
 

@@ -153,13 +153,15 @@ double FrozenBytes(const Step& step) {
   for (const Resident& weight : step.trained) trained[static_cast<std::size_t>(weight.storage)] = true;
   double bytes = 0;
   double parameters = 0;
-  for (const Resident& weight : step.weights) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    if (trained[static_cast<std::size_t>(weight.storage)]) continue;
-    if (storage.term >= Term::kReferenceModel) continue;  // models beside the trained one, engines
-    const double elements = static_cast<double>(weight.count) * storage.elements.coefficient;
-    bytes += elements * BytesPerElement(storage.dtype);
-    if (storage.term == Term::kWeights) parameters += elements;
+  for (const std::vector<Resident>* weights : {&step.weights, &step.host_parameters}) {
+    for (const Resident& weight : *weights) {
+      const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
+      if (trained[static_cast<std::size_t>(weight.storage)]) continue;
+      if (storage.term >= Term::kReferenceModel) continue;  // models beside the trained one, engines
+      const double elements = static_cast<double>(weight.count) * storage.elements.coefficient;
+      bytes += elements * BytesPerElement(storage.dtype);
+      if (storage.term == Term::kWeights) parameters += elements;
+    }
   }
   return parameters > 0 ? bytes / parameters : 0;
 }
@@ -181,7 +183,9 @@ RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
   const bool buffered = !step.gradient_buffers.empty();
   recipe.gradients = buffered ? PlainBytes(step, step.gradient_buffers) / trained : recipe.weights;
   if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
-  recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states)) / trained;
+  recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states) +
+                             PlainBytes(step, step.host_states)) /
+                            trained;
   recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / trained;
   recipe.frozen = FrozenBytes(step);
   return recipe;
@@ -205,6 +209,17 @@ Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) 
   return section < 0 ? Moment::kForward : step.sections[static_cast<std::size_t>(section)].moment;
 }
 
+/// The busiest GPU stands for all of its machine.
+HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parallel) {
+  const auto gpus = static_cast<double>(std::min(parallel.gpus, parallel.gpus_per_node));
+  HostBytes host;
+  host.checkpoints = gpus * static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
+  host.parameters = gpus * SumResidents(step, step.host_parameters, axes);
+  host.gradients = gpus * SumResidents(step, step.host_gradients, axes);
+  host.optimizer_states = gpus * SumResidents(step, step.host_states, axes);
+  return host;
+}
+
 /// Phases, overheads and ranges: all that depends on batch and length.
 MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes& axes, const Workload& workload,
                              const Gpu* gpu, const Overheads& overheads, const std::vector<Pass>& passes) {
@@ -216,7 +231,7 @@ MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes&
   estimate.phases.save = estimate.phases.between_steps;
   estimate.loss_bytes = LossBytes(step, replay);
   estimate.disk_bytes = CheckpointDiskBytes(step, workload);
-  estimate.host.checkpoints = static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
+  estimate.host = HostBytesOf(step, axes, workload.parallel);
   AddOverheads(estimate, workload, gpu, overheads, step, replay, axes, passes);
   return estimate;
 }

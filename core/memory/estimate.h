@@ -61,11 +61,14 @@ struct RecipeBytes {
   double frozen = 0;  ///< a frozen parameter of the quantized or plain base; 0 when nothing is frozen
 };
 
-/// Bytes of the host's memory that one GPU's share of the run takes, beyond the process itself: at most, by part.
+/// Bytes of a machine's memory that the run takes for all of its GPUs, beyond the processes themselves: at most, by part.
 struct HostBytes {
-  double checkpoints = 0;  ///< MEM-70 layer inputs that wait for backward, pinned
+  double checkpoints = 0;       ///< MEM-70 layer inputs that wait for backward, pinned
+  double parameters = 0;        ///< MEM-130 this rank's shards
+  double gradients = 0;         ///< MEM-130 what the update on the host reads
+  double optimizer_states = 0;  ///< MEM-130 moments, and master weights where there are any
 
-  double total() const { return checkpoints; }
+  double total() const { return checkpoints + parameters + gradients + optimizer_states; }
 };
 
 struct MemoryEstimate {

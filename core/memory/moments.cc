@@ -136,7 +136,9 @@ double MergePeak(const Step& step, const Workload& workload, const Axes& axes) {
 double CheckpointDiskBytes(const Step& step, const Workload& workload) {
   const bool adapter = workload.method.kind == MethodKind::kLora;
   double model = 0;
-  for (const Resident& weight : adapter ? step.trained : step.weights) {
+  std::vector<Resident> saved = adapter ? step.trained : step.weights;
+  if (!adapter) saved.insert(saved.end(), step.host_parameters.begin(), step.host_parameters.end());
+  for (const Resident& weight : saved) {
     const Storage& storage = StorageOf(step, weight);
     if (storage.term >= Term::kReferenceModel) continue;
     model += static_cast<double>(weight.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
@@ -146,7 +148,8 @@ double CheckpointDiskBytes(const Step& step, const Workload& workload) {
   const auto shards = static_cast<double>(workload.parallel.Shards());
   // The busiest rank stands for those that have other tensors: a little too much where stages differ.
   const auto divided = static_cast<double>(workload.parallel.tensor * workload.parallel.pipeline);
-  const double states = FileBytes(step, step.optimizer_states) + FileBytes(step, step.paged_states);
+  const double states =
+      FileBytes(step, step.optimizer_states) + FileBytes(step, step.paged_states) + FileBytes(step, step.host_states);
   return divided *
          (model * (ShardsParameters(strategy) ? shards : 1) + states * (DividesStates(strategy) ? shards : 1));
 }

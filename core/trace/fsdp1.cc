@@ -23,12 +23,14 @@ void Fsdp1Units::Gather(Unit& unit) {
   for (const Parameter& parameter : unit.parameters) {
     if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.shard_elements;
   }
+  StorageId brought = BringFromHost(unit);
   StorageId cast = kNoStorage;  // FlatParameter._mp_shard
   if (cast_elements > 0) {
     cast = Allocate(cast_elements, compute_, Term::kCommunication, Stream::kGather, "shards to gather");
   }
   AllocateWhole(unit);
   Release(cast);
+  Release(brought);
 }
 
 void Fsdp1Units::BeforeForward(std::int32_t unit) {

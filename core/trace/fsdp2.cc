@@ -21,6 +21,7 @@ void Fsdp2Units::Gather(Unit& unit) {
     elements += parameter.whole_elements;
     bytes += parameter.whole_elements * BytesPerElement(parameter.whole_dtype);
   }
+  StorageId brought = BringFromHost(unit);
   StorageId cast = kNoStorage;
   if (cast_elements > 0) {
     cast = Allocate(cast_elements, compute_, Term::kCommunication, Stream::kGather, "shards to gather");
@@ -29,6 +30,7 @@ void Fsdp2Units::Gather(Unit& unit) {
   unit.gathered = uniform ? Allocate(elements, compute_, Term::kCommunication, Stream::kGather, "all-gather")
                           : Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "all-gather");
   Release(cast);
+  Release(brought);
 }
 
 void Fsdp2Units::BeforeForward(std::int32_t unit) {

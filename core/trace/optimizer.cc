@@ -1,4 +1,5 @@
 #include "core/trace/optimizer.h"
+#include "core/trace/offload.h"
 
 #include <algorithm>
 #include <cstring>
@@ -295,7 +296,8 @@ GradientFate GradientsAfterBackward(const Workload& workload) {
   const bool buffered = workload.precision.master_weights && BytesPerElement(TrainedDtype(workload)) < 4 &&
                         workload.habits.master_gradients == MasterGradients::kFp32Buffer;
   if (buffered) return GradientFate::kIsAdded;
-  const bool divided = workload.parallel.strategy == Strategy::kZero2 && workload.parallel.Shards() > 1;
+  const bool divided =
+      workload.parallel.strategy == Strategy::kZero2 && (workload.parallel.Shards() > 1 || OffloadsGradients(workload));
   return divided ? GradientFate::kIsDivided : GradientFate::kStays;
 }
 

@@ -14,6 +14,7 @@ ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
       compute_(workload.precision.compute),
       reduce_(workload.parallel.reduce_dtype),
       reshards_(workload.parallel.reshard_after_forward),
+      offloads_(workload.parallel.offloads_parameters),
       upcasts_trainable_(workload.habits.fsdp_upcasts_trainable && workload.precision.autocast),
       tracer_(tracer),
       units_(1) {}
@@ -42,6 +43,7 @@ ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId
   tracer_.step_.storages.push_back(whole);
   tracer_.references_.push_back(Tracer::kUncounted);
   At(open_).parameters.push_back(parameter);
+  shards_.push_back(shard);
   return {shard, parameter.whole, parameter.whole_dtype};
 }
 
@@ -59,6 +61,15 @@ StorageId ShardedUnits::Allocate(double elements, Dtype dtype, Term term, Stream
 
 void ShardedUnits::Release(StorageId& storage) {
   if (storage != kNoStorage) tracer_.Release(std::exchange(storage, kNoStorage));
+}
+
+StorageId ShardedUnits::BringFromHost(const Unit& unit) {
+  if (!offloads_ || unit.whole) return kNoStorage;
+  double bytes = 0;
+  for (const Parameter& parameter : unit.parameters) {
+    bytes += parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
+  }
+  return Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "shards from the host");
 }
 
 void ShardedUnits::AllocateWhole(Unit& unit) {
@@ -94,7 +105,7 @@ void ShardedUnits::KeepReduced(StorageId reduced) {
   Storage& storage = tracer_.step_.storages[static_cast<std::size_t>(reduced)];
   storage.term = Term::kGradients;
   storage.role = "gradient shards";
-  if (tracer_.step_.gradients_alive) Release(reduced);
+  if (tracer_.step_.gradients_alive || offloads_) Release(reduced);
 }
 
 void ShardedUnits::CarryGradients() {

@@ -38,6 +38,9 @@ class ShardedUnits {
   /// The node at which autograd leaves the gradient of the parameter declared last.
   void SetLeaf(std::int32_t node) { At(open_).parameters.back().leaf = node; }
 
+  /// One rank's shares of all parameters.
+  const std::vector<StorageId>& shards() const { return shards_; }
+
   /// The last step's gradients are still there when this one begins.
   void CarryGradients();
 
@@ -76,6 +79,8 @@ class ShardedUnits {
   std::int32_t Previous(std::int32_t unit) const;
   StorageId Allocate(double elements, Dtype dtype, Term term, Stream stream, const char* role);
   void Release(StorageId& storage);  ///< and forgets it
+  /// Shards that live on the host travel to the card first; nothing where they are there.
+  StorageId BringFromHost(const Unit& unit);
   void AllocateWhole(Unit& unit);
   void FreeWhole(Unit& unit);
   /// The gradients that autograd has left at a unit's parameters, padded, and one rank's share of them.
@@ -98,9 +103,11 @@ class ShardedUnits {
   const bool reshards_;
 
  private:
+  const bool offloads_;           ///< shards and their gradients
   const bool upcasts_trainable_;  ///< accelerate: trained parameters become fp32 under mixed precision
   Tracer& tracer_;
   std::vector<Unit> units_;
+  std::vector<StorageId> shards_;
   std::int32_t open_ = 0;
 };
 

@@ -67,6 +67,9 @@ struct Step {
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward
+  std::vector<Resident> host_states;          ///< optimizer states in host memory
+  std::vector<Resident> host_gradients;       ///< this rank's gradients in host memory
+  std::vector<Resident> host_parameters;      ///< its shards of parameters in host memory
   std::vector<Event> events;
   std::vector<Section> sections;  ///< in time order: forward, loss, backward
   ChunkRule chunk;                ///< of the loss, for Axes

@@ -8,6 +8,7 @@
 #include "core/trace/checkpointing.h"
 #include "core/trace/loss.h"
 #include "core/trace/model.h"
+#include "core/trace/offload.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/sharding.h"
 #include "core/trace/task_step.h"
@@ -50,17 +51,19 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const bool plain = encoder || workload.task == Task::kSft || workload.task == Task::kPretrain;
   if (!plain) return TraceTaskStep(workload, unrolling);
   const GradientFate fate = GradientsAfterBackward(workload);
-  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
-                workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);
+  Tracer tracer(
+      workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
+      workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays && !OffloadsGradients(workload));
   tracer.DecideGradients(
       fate, [&workload](const Step& step, const Resident& weight) { return UpdateBytes(step, workload, weight); });
   if (fate == GradientFate::kIsDivided) {
-    tracer.KeepShareOfGradients(1 / static_cast<double>(workload.parallel.Shards()));
+    tracer.KeepShareOfGradients(OffloadsGradients(workload) ? 0 : 1 / static_cast<double>(workload.parallel.Shards()));
   }
   const std::unique_ptr<ShardedUnits> units = MakeShardedUnits(tracer, workload);
   tracer.ShardWith(units.get());
   const TracedModel model = MakeModel(tracer, workload, unrolling);
-  if (workload.parallel.strategy == Strategy::kFsdp && workload.habits.fsdp1_keeps_gradients && units) {
+  if (workload.parallel.strategy == Strategy::kFsdp && workload.habits.fsdp1_keeps_gradients && units &&
+      !OffloadsGradients(workload)) {
     units->CarryGradients();
   }
   tracer.scope = {"inputs", Term::kInputs, false};
@@ -92,6 +95,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   step.in_flight = workload.stage.in_flight;
   AddOptimizer(step, workload);
   AddGradientBuffers(step, workload);
+  MoveToHost(step, workload, units ? units->shards() : std::vector<StorageId>());
   return step;
 }
 

@@ -8,15 +8,21 @@ double Zero3Units::ShardElements(const WeightShape& shape) const {
   return std::ceil(shape.elements().coefficient / ranks_);
 }
 
+void Zero3Units::Fetch(Unit& unit) {
+  StorageId brought = BringFromHost(unit);
+  AllocateWhole(unit);
+  Release(brought);
+}
+
 /// What backward begins with is within max_reuse_distance and stays: the root's parameters and the last layer's.
 void Zero3Units::AfterForward(std::int32_t unit) {
   if (unit != 0 && unit != Previous(0)) FreeWhole(At(unit));
 }
 
 void Zero3Units::BeforeBackward(std::int32_t unit) {
-  AllocateWhole(At(unit));
+  Fetch(At(unit));
   const std::int32_t next = Previous(unit);
-  if (next > 0) AllocateWhole(At(next));
+  if (next > 0) Fetch(At(next));
 }
 
 void Zero3Units::AfterBackward(std::int32_t unit) {

@@ -12,7 +12,7 @@ class Zero3Units : public ShardedUnits {
  public:
   using ShardedUnits::ShardedUnits;
 
-  void BeforeForward(std::int32_t unit) override { AllocateWhole(At(unit)); }
+  void BeforeForward(std::int32_t unit) override { Fetch(At(unit)); }
   void AfterForward(std::int32_t unit) override;
   void EndForward() override {}
   void BeforeBackward(std::int32_t unit) override;
@@ -20,6 +20,7 @@ class Zero3Units : public ShardedUnits {
   void EndBackward() override;
 
  private:
+  void Fetch(Unit& unit);
   Stream StreamOfWhole() const override { return Stream::kGather; }
   double ShardElements(const WeightShape& shape) const override;
 };

@@ -172,5 +172,42 @@ TEST(Sharding, ContextRanksShareTheSequence) {
   EXPECT_GE(of_half.peak_forward, of_whole.peak_forward);  // keys and values that pass by
 }
 
+TEST(Sharding, OffloadedStatesAndGradientsAreOnTheHost) {
+  // DeepSpeed's stage 2 on two GPUs: a rank's half of the fp32 moments and of the gradients, which leave the card in
+  // fp32. No matrix is cut below the allocator's 512 bytes; norms are, and count as 512 each.
+  Workload workload = Small(Strategy::kZero2, 2);
+  const MemoryEstimate card = EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary);
+  workload.parallel.offloads_optimizer = true;
+  const MemoryEstimate host = EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary);
+  const double half = 4 * kMatrices / 2 + kNorms * kNormBytes;
+  EXPECT_EQ(host.host.optimizer_states, 2 * (2 * half));  // of both GPUs
+  EXPECT_EQ(host.host.gradients, 2 * half);
+  EXPECT_EQ(host.host.parameters, 0);
+  EXPECT_EQ(card.phases.between_steps - host.phases.between_steps, 2 * half);
+  EXPECT_EQ(card.phases.after_backward - host.phases.after_backward, 3 * half);
+  EXPECT_EQ(host.phases.peak_optimizer, host.phases.after_backward);  // the update is the processor's
+  EXPECT_EQ(host.disk_bytes, card.disk_bytes);
+  EXPECT_EQ(host.recipe.optimizer_states, card.recipe.optimizer_states);
+}
+
+TEST(Sharding, FsdpOffloadLeavesTheCardEmptyBetweenSteps) {
+  for (const Strategy strategy : {Strategy::kFsdp, Strategy::kFsdp2, Strategy::kZero3}) {
+    Workload workload = Small(strategy, 2);
+    workload.parallel.offloads_optimizer = true;
+    workload.parallel.offloads_parameters = true;
+    const MemoryEstimate estimate = EstimateMemory(workload, nullptr, Overheads{}, Detail::kFull);
+    const double half = 4 * kMatrices / 2 + kNorms * kNormBytes;
+    const double bucket = strategy == Strategy::kZero3 ? 2 * 64 * 64 : 0;  // of reductions, in bf16
+    // Of both GPUs. Stage 3 has the gradients in bf16 as well; 3,200 of them, of table and head, end in half a granule.
+    const double collected = strategy == Strategy::kZero3 ? 2 * kMatrices / 2 + 2 * 256 + kNorms * kNormBytes : 0;
+    EXPECT_EQ(estimate.host.parameters, 2 * half);
+    EXPECT_EQ(estimate.host.gradients, 2 * (half + collected));
+    EXPECT_EQ(estimate.host.optimizer_states, 2 * (2 * half));
+    EXPECT_EQ(estimate.phases.between_steps, bucket);
+    // Whole layers pass by still.
+    EXPECT_GT(estimate.phases.peak_step, 2 * (16384 + 24576));
+  }
+}
+
 }  // namespace
 }  // namespace tunefit

@@ -1,0 +1,71 @@
+#include "core/trace/offload.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tunefit {
+namespace {
+
+void Append(std::vector<Resident>& to, std::vector<Resident>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+  from.clear();
+}
+
+void AddGradient(Step& step, Storage storage, std::int64_t count) {
+  storage.term = Term::kGradients;
+  storage.role = "gradient on the host";
+  step.host_gradients.push_back({static_cast<StorageId>(step.storages.size()), count});
+  step.storages.push_back(storage);
+}
+
+/// This rank's gradients as the update on the host reads them: DeepSpeed's in fp32, FSDP's in their parameter's dtype.
+/// Stage 3 collects them in the dtype of backward before (grad_partitions_flat_buffer).
+void AddHostGradients(Step& step, const Workload& workload) {
+  const bool fsdp = workload.parallel.strategy == Strategy::kFsdp || workload.parallel.strategy == Strategy::kFsdp2;
+  const double ranks =
+      ShardsParameters(workload.parallel.strategy) ? 1 : static_cast<double>(workload.parallel.Shards());
+  for (const Resident& weight : step.trained) {
+    Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    storage.elements.coefficient /= ranks;
+    if (!fsdp) storage.dtype = Dtype::kFp32;
+    AddGradient(step, storage, weight.count);
+    if (workload.parallel.strategy != Strategy::kZero3) continue;
+    storage.dtype = workload.precision.compute;
+    AddGradient(step, storage, weight.count);
+  }
+}
+
+void MoveShards(Step& step, const std::vector<StorageId>& shards) {
+  std::vector<bool> moves(step.storages.size(), false);
+  for (const StorageId shard : shards) moves[static_cast<std::size_t>(shard)] = true;
+  const auto stays = [&moves](const Resident& weight) { return !moves[static_cast<std::size_t>(weight.storage)]; };
+  const auto first = std::stable_partition(step.weights.begin(), step.weights.end(), stays);
+  step.host_parameters.assign(first, step.weights.end());
+  step.weights.erase(first, step.weights.end());
+}
+
+}  // namespace
+
+bool OffloadsGradients(const Workload& workload) {
+  const Strategy strategy = workload.parallel.strategy;
+  return workload.parallel.offloads_optimizer && strategy != Strategy::kNone && strategy != Strategy::kDdp &&
+         strategy != Strategy::kZero1;
+}
+
+void MoveToHost(Step& step, const Workload& workload, const std::vector<StorageId>& shards) {
+  if (!workload.parallel.offloads_optimizer) return;
+  Append(step.host_states, step.optimizer_states);
+  Append(step.host_states, step.paged_states);
+  step.optimizer_transient.clear();
+  if (OffloadsGradients(workload)) {
+    const auto first = std::stable_partition(
+        step.gradient_buffers.begin(), step.gradient_buffers.end(), [&step](const Resident& buffer) {
+          return step.storages[static_cast<std::size_t>(buffer.storage)].term != Term::kGradients;
+        });
+    step.gradient_buffers.erase(first, step.gradient_buffers.end());
+    AddHostGradients(step, workload);
+  }
+  if (workload.parallel.offloads_parameters) MoveShards(step, shards);
+}
+
+}  // namespace tunefit
