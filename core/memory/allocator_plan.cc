@@ -12,7 +12,7 @@ namespace {
 constexpr double kMostBundles = 32, kLeastBundles = 8;
 constexpr double kLastingEvents = 1500;
 
-std::int64_t BundlesOf(const Stretch& lasting) {
+std::int64_t BundlesOf(const BlockRun& lasting) {
   const auto kinds = static_cast<double>(std::max<std::size_t>(1, lasting.blocks.size()));
   return static_cast<std::int64_t>(std::clamp(kLastingEvents / kinds, kLeastBundles, kMostBundles));
 }
@@ -71,8 +71,8 @@ void AllocatorPlan::ShareLists() {
 }
 
 /// All of a section's events, or with `change` (of each storage over the section) those that last.
-Stretch AllocatorPlan::StretchOf(const Section& section, const std::vector<std::int32_t>* change) const {
-  Stretch stretch;
+BlockRun AllocatorPlan::RunOfBlocks(const Section& section, const std::vector<std::int32_t>* change) const {
+  BlockRun stretch;
   for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
     const Event event = step.events[static_cast<std::size_t>(e)];
     const auto i = static_cast<std::size_t>(event.storage);
@@ -95,7 +95,7 @@ void AllocatorPlan::PlanSections() {
   std::vector<std::int32_t> change(bytes.size(), 0);
   sections.reserve(step.sections.size());
   for (const Section& section : step.sections) {
-    SectionPlan plan{section.repeats, section.moment == Moment::kBackward, false, StretchOf(section, nullptr), {}, 1};
+    SectionPlan plan{section.repeats, section.moment == Moment::kBackward, false, RunOfBlocks(section, nullptr), {}, 1};
     const auto repeats = static_cast<double>(section.repeats);
     const auto whole = static_cast<double>(plan.whole.blocks.size());
     all += whole * repeats;
@@ -106,7 +106,7 @@ void AllocatorPlan::PlanSections() {
         change[static_cast<std::size_t>(event.storage)] += event.change;
       }
       plan.folds = std::any_of(change.begin(), change.end(), [](std::int32_t left) { return left != 0; });
-      plan.lasting = StretchOf(section, &change);
+      plan.lasting = RunOfBlocks(section, &change);
       plan.most_bundles = BundlesOf(plan.lasting);
     }
     folded += plan.folds ? static_cast<double>(plan.lasting.blocks.size()) *

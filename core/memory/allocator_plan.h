@@ -18,7 +18,7 @@ struct BlockEvent {
 };
 
 /// A stretch of a step as the allocator meets it: blocks above 1 MiB in their order, the small ones as a sum.
-struct Stretch {
+struct BlockRun {
   std::vector<BlockEvent> blocks;
   double small_change = 0;
   double small_peak = 0;  ///< above what there was at its start
@@ -30,8 +30,8 @@ struct SectionPlan {
   std::int64_t repeats = 1;
   bool backward = false;
   bool folds = false;  ///< `lasting` may stand for a layer
-  Stretch whole;
-  Stretch lasting;
+  BlockRun whole;
+  BlockRun lasting;
   std::int64_t most_bundles = 1;  ///< that `lasting` is run in, each of several layers
 };
 
@@ -56,7 +56,7 @@ struct AllocatorPlan {
  private:
   void ShareLists();
   void PlanSections();
-  Stretch StretchOf(const Section& section, const std::vector<std::int32_t>* change) const;
+  BlockRun RunOfBlocks(const Section& section, const std::vector<std::int32_t>* change) const;
 };
 
 }  // namespace tunefit

@@ -61,7 +61,8 @@ struct RecipeBytes {
   double frozen = 0;  ///< a frozen parameter of the quantized or plain base; 0 when nothing is frozen
 };
 
-/// Bytes of a machine's memory that the run takes for all of its GPUs, beyond the processes themselves: at most, by part.
+/// Bytes of a machine's memory that the run takes for all of its GPUs, beyond the processes themselves: at most, by
+/// part.
 struct HostBytes {
   double checkpoints = 0;       ///< MEM-70 layer inputs that wait for backward, pinned
   double parameters = 0;        ///< MEM-130 this rank's shards

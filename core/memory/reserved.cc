@@ -125,7 +125,7 @@ class Simulation {
   }
 
   /// `layers`: as one block.
-  void Run(const Stretch& stretch, bool backward, std::int64_t layers) {
+  void Run(const BlockRun& stretch, bool backward, std::int64_t layers) {
     small_peak_ = std::max(small_peak_, small_ + stretch.small_peak * static_cast<double>(layers));
     small_ += stretch.small_change * static_cast<double>(layers);
     for (const BlockEvent& event : stretch.blocks) Run(event, backward, layers);
