@@ -136,11 +136,13 @@ double MergePeak(const Step& step, const Workload& workload, const Axes& axes) {
 double CheckpointDiskBytes(const Step& step, const Workload& workload) {
   const bool adapter = workload.method.kind == MethodKind::kLora;
   double model = 0;
-  for (const Resident& weight : adapter ? step.trained : step.weights) {
+  const auto add = [&](const Resident& weight) {
     const Storage& storage = StorageOf(step, weight);
-    if (storage.term >= Term::kReferenceModel) continue;
+    if (storage.term >= Term::kReferenceModel) return;
     model += static_cast<double>(weight.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
-  }
+  };
+  for (const Resident& weight : adapter ? step.trained : step.weights) add(weight);
+  if (adapter) std::for_each(step.idle.begin(), step.idle.end(), add);
   // All ranks' shares of what is divided are written.
   const Strategy strategy = workload.parallel.strategy;
   const auto shards = static_cast<double>(workload.parallel.Shards());

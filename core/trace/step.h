@@ -63,6 +63,7 @@ struct Step {
   std::vector<Resident> weights;              ///< weights, quantization tables, adapters, buffers
   std::vector<Resident> optimizer_states;     ///< from the first optimizer step on
   std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
+  std::vector<Resident> idle;                 ///< those that train but run in no step, so that none gets a gradient
   std::vector<Resident> gradient_buffers;     ///< gradients that live throughout, whatever happens in the step
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
