@@ -90,7 +90,7 @@ void ReadTower(const VisionClass& rules, const ObjectReader& whole, HfReading& r
   const ObjectReader config(whole, "vision_config");
   if (!config.present()) {
     if (whole.Find("vision_config") != nullptr) return;  // of another type, which is an issue already
-    reading.assumptions.push_back({.field = whole.PathTo("vision_config"), .value = "null", .reason = "class_default"});
+    reading.assumptions.push_back({.field = whole.PathTo("vision_config"), .value = "null", .reason = "core_default"});
     return;
   }
   HfReading vision(config, Family{});
