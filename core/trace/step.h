@@ -49,6 +49,13 @@ struct Section {
   std::int64_t repeats = 1;
 };
 
+/// Whether a weight runs in no step, and what sharding libraries do with it then.
+enum class Idle : std::uint8_t {
+  kNot,
+  kInRoot,  ///< gathered and freed with all that no wrapped layer owns
+  kApart,   ///< in a layer that never runs: it stays a share
+};
+
 /// A storage that lives through the whole step, `count` of them alike.
 struct Resident {
   StorageId storage;

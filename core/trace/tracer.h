@@ -67,13 +67,6 @@ struct Dequantization {
   bool repeats_batch = false;  ///< backward copies the matrix once more for every sequence
 };
 
-/// Whether a weight runs in no step, and what sharding libraries do with it then.
-enum class Idle : std::uint8_t {
-  kNot,
-  kInRoot,  ///< gathered and freed with all that no wrapped layer owns
-  kApart,   ///< in a layer that never runs: it stays a share
-};
-
 /// The operations that autograd knows; each has a rule for what it keeps and what its backward allocates.
 enum class OpKind : std::uint8_t {
   kLeaf,     ///< a trained weight, or a tensor that was told to require a gradient
