@@ -63,6 +63,8 @@ export interface Method {
   /** Of the copies that `modules_to_save` trains; left out, `adapter_dtype` where it is given, else as the originals. */
   modules_to_save_dtype?: "fp32" | "bf16" | "fp16";
   dora?: boolean;
+  /** full: whether the tower of a model for text and images trains; `frozen` unless said. Samples are text. */
+  vision_tower?: "frozen" | "trained";
 }
 
 export interface Request {
@@ -280,8 +282,9 @@ export interface Report {
     active_parameters: number;
     trainable_parameters: number;
     /**
-     * `embedding`, `attention`, `mlp`, `norms`, `head`: together `parameters`. Then `adapters` and, for ppo, `value_model`,
-     * which `parameters` leaves out. A trained copy (modules_to_save) counts as trainable where its original stands.
+     * `embedding`, `attention`, `mlp`, `norms`, `head` and, for models of text and images, `vision`: together
+     * `parameters`. Then `adapters` and, for ppo, `value_model`, which `parameters` leaves out. A trained copy
+     * (modules_to_save) counts as trainable where its original stands.
      */
     groups: { group: string; parameters: number; trainable_parameters: number }[];
     source_ids: string[];

@@ -34,8 +34,30 @@ void CheckHubName(const ObjectReader& row, std::string_view key, std::string_vie
             {{"value", shown}});
 }
 
+/// What describes a tower for images.
+void CheckVisionKeys(const ObjectReader& config) {
+  static constexpr Known kKnown = {"deepstack_visual_indexes",
+                                   "depth",
+                                   "hidden_size",
+                                   "image_size",
+                                   "intermediate_size",
+                                   "num_attention_heads",
+                                   "num_heads",
+                                   "num_hidden_layers",
+                                   "num_position_embeddings",
+                                   "out_hidden_size",
+                                   "patch_size",
+                                   "projector_input_dim",
+                                   "projector_output_dim",
+                                   "spatial_merge_size",
+                                   "temporal_patch_size",
+                                   "vision_output_dim",
+                                   "vision_use_head"};
+  if (config.present()) config.RefuseUnknown(kKnown);
+}
+
 /// Keys that a row may hold: the ones that count parameters or shape memory.
-void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
+void RefuseUnknownKeys(const ObjectReader& config) {
   static constexpr Known kKnown = {"add_qkv_bias",
                                    "attention_bias",
                                    "attn_config",
@@ -79,7 +101,9 @@ void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
                                    "hybrid_override_pattern",
                                    "index_head_dim",
                                    "index_n_heads",
+                                   "interleave_moe_layer_step",
                                    "intermediate_size",
+                                   "intermediate_size_mlp",
                                    "kv_channels",
                                    "kv_lora_rank",
                                    "layer_types",
@@ -159,18 +183,30 @@ void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
                                    "sliding_window",
                                    "spatial_merge_size",
                                    "ssm_state_size",
+                                   "text_config",
                                    "tie_word_embeddings",
                                    "type_vocab_size",
                                    "use_parallel_residual",
                                    "use_qk_norm",
                                    "use_qkv_bias",
                                    "v_head_dim",
+                                   "vision_config",
                                    "vocab_size",
                                    "word_embed_proj_dim"};
   config.RefuseUnknown(kKnown);
+}
+
+void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
+  const ObjectReader text(config, "text_config");
+  const ObjectReader vision(config, "vision_config");
+  RefuseUnknownKeys(config);
+  if (text.present()) RefuseUnknownKeys(text);
+  CheckVisionKeys(vision);
   // A row leaves nothing that counts to its class: what is missing here was assumed.
   for (const Assumption& assumption : read.assumptions) {
-    config.Require(std::string_view(assumption.field).substr(assumption.field.rfind('.') + 1));
+    const std::string_view key = std::string_view(assumption.field).substr(assumption.field.rfind('.') + 1);
+    const auto is_in = [&](const ObjectReader& part) { return part.present() && part.PathTo(key) == assumption.field; };
+    (is_in(text) ? text : is_in(vision) ? vision : config).Require(key);
   }
   const auto type = config.Text("model_type");
   if (type == "gpt2") {
@@ -178,6 +214,7 @@ void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
   }
   // Null says that there is no window; a key that is absent says nothing.
   if (type == "mistral" && !config.IsNull("sliding_window")) config.Require("sliding_window");
+  if (read.architecture.text_type == "mistral" && !text.IsNull("sliding_window")) text.Require("sliding_window");
 }
 
 /// A printed size is the count within its rounding.

@@ -79,6 +79,7 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "method.kind", words::kMethod);
   WriteWords(writer, "method.adapter_dtype", words::kAdapterDtype);
   WriteWords(writer, "method.modules_to_save_dtype", words::kAdapterDtype);
+  WriteWords(writer, "method.vision_tower", words::kVisionTower);
   WriteWords(writer, "quantization.kind", words::kQuantization);
   WriteWords(writer, "quantization.prepare_kbit", words::kPrepareKbit);
   WriteWords(writer, "precision.weights", words::modelled::kPrecision);

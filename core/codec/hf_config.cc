@@ -10,6 +10,7 @@
 #include "core/codec/hf_parts.h"
 #include "core/codec/hf_quantization.h"
 #include "core/codec/hf_reading.h"
+#include "core/codec/hf_vision.h"
 #include "core/codec/words.h"
 #include "core/model/parameters.h"
 
@@ -26,7 +27,16 @@ bool HasPlainLogits(std::string_view model_type) {
   return std::find(std::begin(kPlain), std::end(kPlain), model_type) != std::end(kPlain);
 }
 
-Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
+/// The text part's own word, then the whole's, then the class's.
+bool IsTied(HfReading& reading, const ObjectReader& whole) {
+  constexpr std::string_view kKey = "tie_word_embeddings";
+  std::optional<bool> tied = reading.config.Flag(kKey);
+  if (!tied && &whole != &reading.config) tied = whole.Flag(kKey);
+  if (!tied) reading.Assume(kKey, reading.family.tied_by_default ? "true" : "false");
+  return tied.value_or(reading.family.tied_by_default);
+}
+
+Architecture ReadModel(HfReading& reading, const ObjectReader& whole, const HfSizes& sizes) {
   const Family& family = reading.family;
   Architecture model;
   model.model_type = family.model_type;
@@ -38,9 +48,7 @@ Architecture ReadModel(HfReading& reading, const HfSizes& sizes) {
   model.position_rows = family.learned_positions ? sizes.context + (counts_offset ? 0 : family.position_offset) : 0;
   const std::int64_t embedded = reading.config.Count("word_embed_proj_dim", 1, kSizeLimit).value_or(sizes.hidden);
   if (family.model_type == "opt" && embedded != sizes.hidden) model.embedding_width = embedded;
-  const std::optional<bool> tied = reading.config.Flag("tie_word_embeddings");
-  model.tied_head = tied.value_or(family.tied_by_default);
-  if (!tied) reading.Assume("tie_word_embeddings", model.tied_head ? "true" : "false");
+  model.tied_head = IsTied(reading, whole);
   model.scales_embedding = family.scales_embedding;
   model.scales_logits = family.scales_residual_and_logits || family.scales_logits;
   model.embedding_norm = family.embedding_norm;
@@ -73,13 +81,32 @@ void CheckSize(const HfReading& reading, const Architecture& model) {
                        {{"value", value}, {"high", high}});
 }
 
-HfConfig Read(const ObjectReader& config, const Family& family) {
+/// The tower of a class for text and images. Without `vision_config` the text part stands alone: how large a tower
+/// would be is not guessed.
+void ReadTower(const VisionClass& rules, const ObjectReader& whole, HfReading& reading, Architecture& model) {
+  model.text_type = model.model_type;
+  model.model_type = rules.model_type;
+  model.layer_path = rules.layer_path;
+  const ObjectReader config(whole, "vision_config");
+  if (!config.present()) {
+    if (whole.Find("vision_config") != nullptr) return;  // of another type, which is an issue already
+    reading.assumptions.push_back({.field = whole.PathTo("vision_config"), .value = "null", .reason = "core_default"});
+    return;
+  }
+  HfReading vision(config, Family{});
+  model.vision = ReadVisionTower(rules, whole, vision, model.hidden_size);
+  std::move(vision.assumptions.begin(), vision.assumptions.end(), std::back_inserter(reading.assumptions));
+}
+
+/// `whole` is the config, `config` the object in it that describes the language model; `rules` where that is a part.
+HfConfig Read(const ObjectReader& whole, const ObjectReader& config, const Family& family, const VisionClass* rules) {
   const std::size_t before = config.issues().size();
   HfReading reading(config, family);
   HfConfig result;
   const HfSizes sizes = ReadHfSizes(reading);
-  result.architecture = ReadModel(reading, sizes);
-  ReadStoredQuantization(config, result);
+  result.architecture = ReadModel(reading, whole, sizes);
+  if (rules != nullptr) ReadTower(*rules, whole, reading, result.architecture);
+  ReadStoredQuantization(whole, result);
   CheckSize(reading, result.architecture);
   result.assumptions = std::move(reading.assumptions);
   if (config.issues().size() > before) return result;
@@ -90,15 +117,38 @@ HfConfig Read(const ObjectReader& config, const Family& family) {
   return result;
 }
 
+HfConfig ReadWithTower(const ObjectReader& config, const VisionClass& rules) {
+  const std::size_t before = config.issues().size();
+  const ObjectReader nested(config, "text_config");
+  if (config.issues().size() > before) return {};
+  if (!nested.present() && !rules.flat_text) {
+    config.Require("text_config");
+    return {};
+  }
+  const ObjectReader& text = nested.present() ? nested : config;
+  return Read(config, text, *TextFamilyOf(rules, text), &rules);
+}
+
 }  // namespace
 
 HfConfig ReadHfConfig(const ObjectReader& config) {
   config.Require("model_type");
   const std::optional<std::string_view> model_type = config.Text("model_type");
   if (!model_type) return {};
-  if (const Family* family = FindFamily(*model_type)) return Read(config, *family);
+  const Family* family = FindFamily(*model_type);
+  const VisionClass* rules = FindVisionClass(*model_type);
+  if (rules != nullptr && (family == nullptr || config.Find("text_config") != nullptr)) {
+    return ReadWithTower(config, *rules);
+  }
+  if (family != nullptr) return Read(config, config, *family, nullptr);
   const std::string value = Shortened(*model_type);
-  config.Fault("not_modelled", "model_type", Join({"is \"", value, "\"; modelled so far are ", ModelledFamilies()}),
+  if (const std::string_view why = ReasonAgainstTower(*model_type); !why.empty()) {
+    config.Fault("not_modelled", "model_type", Join({"is \"", value, "\", which is not modelled yet: ", why}),
+                 {{"value", value}});
+    return {};
+  }
+  config.Fault("not_modelled", "model_type",
+               Join({"is \"", value, "\"; modelled so far are ", ModelledFamilies(), ", ", VisionClasses()}),
                {{"value", value}});
   return {};
 }

@@ -16,6 +16,12 @@ void ResolveBaichuan(const ObjectReader& config, Family& family) {
 constexpr Family kFamilies[] = {
     {.model_type = "llama", .biases = BiasRule::kByKey},
     {.model_type = "mistral", .window = WindowRule::kAllLayers, .kv_heads_by_default = 8},
+    // Ministral3Config: no window unless the config has one.
+    {.model_type = "ministral3",
+     .window = WindowRule::kAllLayers,
+     .kv_heads_by_default = 8,
+     .head_dim_by_default = 128,
+     .window_by_default = 0},
     {.model_type = "qwen2", .biases = BiasRule::kQkv, .window = WindowRule::kUpperLayers, .kv_heads_by_default = 32},
     {.model_type = "qwen3",
      .qk_norm = QkNorm::kHead,

@@ -17,13 +17,18 @@ std::int64_t CountValueModel(const Workload& workload) {
   if (workload.task != Task::kPpo) return 0;
   Architecture value = workload.architecture;
   value.labels = 1;
+  value.vision.reset();  // frozen
   return CountParameters(value).total();
 }
 
 /// What trains of the model's own parameters. Copies that modules_to_save trains count where their original stands.
 ParameterCounts CountTrained(const Workload& workload, const ParameterCounts& counts) {
   const Method& method = workload.method;
-  if (method.kind == MethodKind::kFull) return counts;
+  if (method.kind == MethodKind::kFull) {
+    ParameterCounts trained = counts;
+    if (!method.trains_vision_tower) trained.vision = 0;
+    return trained;
+  }
   if (method.kind == MethodKind::kFreeze) return CountLastLayers(workload.architecture, method.trainable_layers);
   ParameterCounts trained;
   const std::int64_t table = workload.architecture.vocab_size * workload.architecture.hidden_size;
@@ -46,6 +51,7 @@ void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCo
   WriteGroup(writer, "mlp", counts.mlp, trained.mlp);
   WriteGroup(writer, "norms", counts.norms, trained.norms);
   WriteGroup(writer, "head", counts.head, trained.head);
+  if (workload.architecture.vision) WriteGroup(writer, "vision", counts.vision, trained.vision);
   const std::int64_t value = CountValueModel(workload);
   const std::int64_t adapters = trainable - trained.total() - value;
   if (workload.method.kind == MethodKind::kLora) WriteGroup(writer, "adapters", adapters, adapters);
@@ -111,7 +117,8 @@ void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes
   writer.Number("optimizer_states", recipe.optimizer_states);
   writer.Number("optimizer_transient", recipe.optimizer_transient);
   writer.EndObject();
-  if (workload.method.kind == MethodKind::kFull) {
+  const bool freezes_tower = workload.architecture.vision && !workload.method.trains_vision_tower;
+  if (workload.method.kind == MethodKind::kFull && !freezes_tower) {
     writer.Null("bytes_per_frozen_parameter");
   } else {
     writer.Number("bytes_per_frozen_parameter", recipe.frozen);

@@ -63,6 +63,7 @@ void WriteMethod(JsonWriter& writer, const MethodFields& method) {
   Write(writer, "adapter_dtype", method.adapter_dtype);
   Write(writer, "modules_to_save_dtype", method.modules_to_save_dtype);
   Write(writer, "dora", method.dora);
+  Write(writer, "vision_tower", method.vision_tower);
   writer.EndObject();
 }
 

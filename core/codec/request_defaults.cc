@@ -97,6 +97,7 @@ void Completer::CompleteMethod(const StackVersion& stack, const Architecture& ar
   MethodFields& method = request_.method;
   Take(method.kind, "full", "method.kind");
   if (*method.kind == "freeze") Take(method.trainable_layers, 2, "method.trainable_layers");
+  if (*method.kind == "full" && architecture.vision) Take(method.vision_tower, "frozen", "method.vision_tower");
   if (*method.kind != "lora") return;
   Take(method.rank, stack_.method.rank, 16, "method.rank");
   if (!method.target_modules) TakeTargets(stack, architecture);

@@ -56,8 +56,8 @@ Field<Targets> ReadTargets(const ObjectReader& method) {
 }
 
 MethodFields ReadMethod(const ObjectReader& request) {
-  static constexpr Known kKnown = {"kind",    "trainable_layers", "rank", "target_modules",       "modules_to_save",
-                                   "dropout", "adapter_dtype",    "dora", "modules_to_save_dtype"};
+  static constexpr Known kKnown = {"kind",    "trainable_layers", "rank", "target_modules",        "modules_to_save",
+                                   "dropout", "adapter_dtype",    "dora", "modules_to_save_dtype", "vision_tower"};
   const ObjectReader method(request, "method");
   method.RefuseUnknown(kKnown);
   method.Require("kind");
@@ -71,6 +71,7 @@ MethodFields ReadMethod(const ObjectReader& request) {
   fields.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);
   fields.modules_to_save_dtype = ReadWord(method, "modules_to_save_dtype", words::kAdapterDtype);
   fields.dora = method.Flag("dora");
+  fields.vision_tower = ReadWord(method, "vision_tower", words::kVisionTower);
   return fields;
 }
 

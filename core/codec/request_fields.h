@@ -26,6 +26,7 @@ struct MethodFields {
   Field<double> dropout;
   Field<Word> adapter_dtype, modules_to_save_dtype;
   Field<bool> dora;
+  Field<Word> vision_tower;
 };
 
 struct QuantizationFields {

@@ -86,6 +86,11 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   const RequestFields& request = reading.completed;
   refuser.Only("task", *request.task, words::modelled::kTask);
   if (*request.method.kind == "freeze" && *request.parallel.gpus > 1) refuser.Refuse("method.kind", "freeze");
+  // Beside an adapter, or under the last layers alone, the tower stays frozen.
+  const bool has_tower = reading.workload.architecture.vision.has_value();
+  if (has_tower && *request.method.kind != "full" && request.method.vision_tower == "trained") {
+    refuser.Refuse("method.vision_tower", "trained");
+  }
   RefuseQuantization(refuser, request.quantization);
   if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);

@@ -99,6 +99,9 @@ void NoteWithoutEffect(RequestReading& reading) {
       NoEffect(reading, "fused_kernels", "lora", "the fused kernel knows no dropout");
     }
   }
+  if (request.method.vision_tower == "trained" && !reading.workload.architecture.vision) {
+    NoEffect(reading, "method.vision_tower", "trained", "the model has no tower for images");
+  }
   NoteQuantization(reading, request.quantization);
 }
 

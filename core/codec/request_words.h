@@ -17,6 +17,7 @@ inline constexpr std::array<std::string_view, 2> kEngine = {"transformers", "vll
 inline constexpr std::array<std::string_view, 3> kMethod = {"full", "freeze", "lora"};
 inline constexpr std::array<std::string_view, 3> kAdapterDtype = {"fp32", "bf16", "fp16"};
 inline constexpr std::array<std::string_view, 7> kQuantization = {"nf4", "fp4", "int8", "gptq", "awq", "hqq", "fp8"};
+inline constexpr std::array<std::string_view, 2> kVisionTower = {"frozen", "trained"};
 inline constexpr std::array<std::string_view, 3> kPrepareKbit = {"none", "peft", "trl"};
 inline constexpr std::array<std::string_view, 4> kPrecision = {"bf16", "fp16", "fp32", "fp8"};
 inline constexpr std::array<std::string_view, 4> kFusedKernels = {"rms_norm", "rope", "swiglu", "lora"};

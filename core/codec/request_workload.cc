@@ -200,7 +200,8 @@ bool Selects(std::string_view target, const AdaptableModule& module) {
 
 std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) {
   std::vector<AdaptableModule> modules;
-  const Family* family = FindFamily(architecture.model_type);
+  const bool is_part = !architecture.text_type.empty();  // of a class for text and images
+  const Family* family = FindFamily(is_part ? architecture.text_type : architecture.model_type);
   if (family == nullptr) return modules;
   const auto add = [&](const LinearShape& linear, std::string_view parent) {
     const std::string_view name = linear.name;
@@ -217,6 +218,9 @@ std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) 
       std::visit([&](const auto& part) { add_all(part, family->attention_path); }, block.mixer);
       std::visit([&](const auto& part) { add_all(part, family->mlp_path); }, block.feed_forward);
     }
+  }
+  if (architecture.vision) {  // its names are whole paths
+    ForEachMatrix(*architecture.vision, [&](const LinearShape& matrix) { add(matrix, ""); });
   }
   return modules;
 }
@@ -252,6 +256,7 @@ void FillWorkload(RequestReading& reading) {
                          : *request.method.kind == "freeze" ? MethodKind::kFreeze
                                                             : MethodKind::kFull;
   workload.method.trainable_layers = request.method.trainable_layers.value_or(workload.method.trainable_layers);
+  workload.method.trains_vision_tower = request.method.vision_tower == "trained";
   if (workload.method.kind == MethodKind::kLora) {
     workload.method.rank = *request.method.rank;
     workload.method.dropout = *request.method.dropout;

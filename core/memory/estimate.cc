@@ -151,6 +151,7 @@ double PlainBytes(const Step& step, const std::vector<Resident>& residents) {
 double FrozenBytes(const Step& step) {
   std::vector<bool> trained(step.storages.size(), false);
   for (const Resident& weight : step.trained) trained[static_cast<std::size_t>(weight.storage)] = true;
+  for (const Resident& weight : step.idle) trained[static_cast<std::size_t>(weight.storage)] = true;
   double bytes = 0;
   double parameters = 0;
   for (const std::vector<Resident>* weights : {&step.weights, &step.host_parameters}) {
@@ -181,12 +182,14 @@ RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
   RecipeBytes recipe;
   recipe.weights = PlainBytes(step, step.trained) / trained;
   const bool buffered = !step.gradient_buffers.empty();
-  recipe.gradients = buffered ? PlainBytes(step, step.gradient_buffers) / trained : recipe.weights;
+  const double with_idle = trained + CountElements(step, step.idle);  // those are in every buffer
+  recipe.gradients = buffered ? PlainBytes(step, step.gradient_buffers) / with_idle : recipe.weights;
   if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
+  const double with_states = MakesStatesAtOnce(workload) ? with_idle : trained;
   recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states) +
                              PlainBytes(step, step.host_states)) /
-                            trained;
-  recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / trained;
+                            with_states;
+  recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / with_states;
   recipe.frozen = FrozenBytes(step);
   return recipe;
 }

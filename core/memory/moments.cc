@@ -136,13 +136,14 @@ double MergePeak(const Step& step, const Workload& workload, const Axes& axes) {
 double CheckpointDiskBytes(const Step& step, const Workload& workload) {
   const bool adapter = workload.method.kind == MethodKind::kLora;
   double model = 0;
-  std::vector<Resident> saved = adapter ? step.trained : step.weights;
-  if (!adapter) saved.insert(saved.end(), step.host_parameters.begin(), step.host_parameters.end());
-  for (const Resident& weight : saved) {
+  const auto add = [&](const Resident& weight) {
     const Storage& storage = StorageOf(step, weight);
-    if (storage.term >= Term::kReferenceModel) continue;
+    if (storage.term >= Term::kReferenceModel) return;
     model += static_cast<double>(weight.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
-  }
+  };
+  for (const Resident& weight : adapter ? step.trained : step.weights) add(weight);
+  const std::vector<Resident>& elsewhere = adapter ? step.idle : step.host_parameters;
+  std::for_each(elsewhere.begin(), elsewhere.end(), add);
   // All ranks' shares of what is divided are written.
   const Strategy strategy = workload.parallel.strategy;
   const auto shards = static_cast<double>(workload.parallel.Shards());

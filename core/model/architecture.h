@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/model/issue.h"
 #include "core/model/layer.h"
+#include "core/model/vision.h"
 
 namespace tunefit {
 
@@ -27,6 +29,7 @@ enum class EncoderKind : std::uint8_t {
 /// A language model as its library builds it: a decoder, or an encoder. Plain data; `Validate` says what must hold.
 struct Architecture {
   std::string model_type;  ///< Hugging Face's name of the class, e.g. "llama"
+  std::string text_type;   ///< of the class of its language model, where that is a part of it ("gemma3_text")
   std::int64_t hidden_size = 0;
   std::int64_t vocab_size = 0;       ///< rows of the embedding as stored
   std::int64_t context_tokens = 0;   ///< max_position_embeddings; 0 when the config does not say
@@ -50,6 +53,7 @@ struct Architecture {
   NormKind final_norm = NormKind::kRmsNorm;
   bool has_final_norm = true;  ///< OPT-350m has none
   std::vector<LayerRun> runs;
+  std::optional<VisionTower> vision;  ///< beside the language model that all else describes
   /// Prefix of module paths in reports: "model.layers.*" or "transformer.h.*".
   const char* layer_path = "model.layers.*";
 

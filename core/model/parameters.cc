@@ -1,7 +1,7 @@
 #include "core/model/parameters.h"
 
 #include <algorithm>
-
+#include <optional>
 #include <variant>
 
 namespace tunefit {
@@ -157,7 +157,7 @@ std::int64_t NormsOf(const Block& block) {
 
 template <typename Number>
 struct Counts {
-  Number embedding = 0, attention = 0, mlp = 0, norms = 0, head = 0;
+  Number embedding = 0, attention = 0, mlp = 0, norms = 0, head = 0, vision = 0;
 };
 
 template <typename Number>
@@ -167,6 +167,25 @@ Counts<Number> Count(const Block& block, std::int64_t hidden_size) {
   counts.mlp = std::visit([](const auto& part) { return Part<Number>(part); }, block.feed_forward);
   counts.norms = static_cast<Number>(NormsOf(block)) * Norm<Number>(block.norm, hidden_size);
   return counts;
+}
+
+/// Patches, positions and a class token, norms, blocks, and the projectors to the language model.
+template <typename Number>
+Number Tower(const VisionTower& tower) {
+  const auto norm = [](const std::optional<NormKind>& kind, std::int64_t width) {
+    return kind ? Norm<Number>(*kind, width) : Number{0};
+  };
+  const Counts<Number> block = Count<Number>(tower.block, tower.hidden_size);
+  const auto states = static_cast<Number>(tower.position_rows) + static_cast<Number>(tower.class_token ? 1 : 0);
+  Number count = Linear<Number>(tower.patches) + states * static_cast<Number>(tower.hidden_size) +
+                 norm(tower.norm_before, tower.hidden_size) + norm(tower.norm_after, tower.hidden_size) +
+                 static_cast<Number>(tower.layers) * (block.attention + block.mlp + block.norms);
+  for (const VisionProjector& projector : tower.projectors) {
+    Number one = norm(projector.norm, projector.norm_width);
+    for (const LinearShape& matrix : projector.matrices) one += Linear<Number>(matrix);
+    count += static_cast<Number>(projector.count) * one;
+  }
+  return count;
 }
 
 /// What stands on the layers: the output over the vocabulary, or a task's labels. An encoder's count is that of its
@@ -213,6 +232,7 @@ Counts<Number> Count(const Architecture& architecture) {
   total.head = Head<Number>(architecture, rows * width, width);
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});
+  if (architecture.vision) total.vision = Tower<Number>(*architecture.vision);
   return total;
 }
 
@@ -230,12 +250,12 @@ std::int64_t CountNorm(NormKind kind, std::int64_t width) { return Norm<std::int
 
 ParameterCounts CountBlock(const Block& block, std::int64_t hidden_size) {
   const Counts<std::int64_t> counts = Count<std::int64_t>(block, hidden_size);
-  return {.embedding = 0, .attention = counts.attention, .mlp = counts.mlp, .norms = counts.norms, .head = 0};
+  return {.attention = counts.attention, .mlp = counts.mlp, .norms = counts.norms};
 }
 
 ParameterCounts CountParameters(const Architecture& architecture) {
   const Counts<std::int64_t> counts = Count<std::int64_t>(architecture);
-  return {counts.embedding, counts.attention, counts.mlp, counts.norms, counts.head};
+  return {counts.embedding, counts.attention, counts.mlp, counts.norms, counts.head, counts.vision};
 }
 
 ParameterCounts CountLastLayers(const Architecture& architecture, std::int64_t layers) {
@@ -259,7 +279,7 @@ ParameterCounts CountLastLayers(const Architecture& architecture, std::int64_t l
 
 double ApproximateParameters(const Architecture& architecture) {
   const Counts<double> counts = Count<double>(architecture);
-  return counts.embedding + counts.attention + counts.mlp + counts.norms + counts.head;
+  return counts.embedding + counts.attention + counts.mlp + counts.norms + counts.head + counts.vision;
 }
 
 std::int64_t CountActiveParameters(const Architecture& architecture) {
@@ -269,7 +289,8 @@ std::int64_t CountActiveParameters(const Architecture& architecture) {
       unvisited += run.repeats * std::visit([](const auto& part) { return CountUnvisited(part); }, block.feed_forward);
     }
   }
-  return CountParameters(architecture).total() - unvisited;
+  const ParameterCounts counts = CountParameters(architecture);
+  return counts.total() - counts.vision - unvisited;
 }
 
 }  // namespace tunefit

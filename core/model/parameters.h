@@ -12,9 +12,10 @@ struct ParameterCounts {
   std::int64_t attention = 0;
   std::int64_t mlp = 0;
   std::int64_t norms = 0;
-  std::int64_t head = 0;  ///< zero when tied
+  std::int64_t head = 0;    ///< zero when tied
+  std::int64_t vision = 0;  ///< the tower and its projectors
 
-  std::int64_t total() const { return embedding + attention + mlp + norms + head; }
+  std::int64_t total() const { return embedding + attention + mlp + norms + head + vision; }
 };
 
 /// Weights and bias of one matrix.
@@ -34,8 +35,8 @@ ParameterCounts CountLastLayers(const Architecture& architecture, std::int64_t l
 /// The same in floating point, which cannot overflow: for sizes that nobody has checked yet.
 double ApproximateParameters(const Architecture& architecture);
 
-/// PAR-10  The parameters that one token visits: all but the routed experts that it is not sent to. Embedding and head
-/// count in full, as in PAR-1.
+/// PAR-10  The parameters that one token of text visits: all but the routed experts that it is not sent to and a tower
+/// for images. Embedding and head count in full, as in PAR-1.
 std::int64_t CountActiveParameters(const Architecture& architecture);
 
 }  // namespace tunefit

@@ -30,6 +30,7 @@ struct Method {
   std::optional<Dtype> saved_dtype = {};  ///< of the copies that modules_to_save trains; as their originals without
   bool dora = false;                      ///< the update's direction and size apart: a magnitude a row
   std::int64_t trainable_layers = 2;      ///< kFreeze: how many, from the last
+  bool trains_vision_tower = false;       ///< kFull: its parameters require gradients
 };
 
 /// In what the matrices of a frozen base are stored.

@@ -8,7 +8,7 @@
 namespace tunefit {
 namespace {
 
-/// Calls `visit(linear)` for every matrix of the model's layers that an adapter may sit on, each kind of block once.
+/// Calls `visit(linear)` for every matrix that an adapter may sit on, each kind of block once.
 template <typename Visit>
 void ForEachLinear(const Architecture& architecture, Visit visit) {
   for (const LayerRun& run : architecture.runs) {
@@ -16,6 +16,7 @@ void ForEachLinear(const Architecture& architecture, Visit visit) {
       ForEachMatrix(block, visit);
     }
   }
+  if (architecture.vision) ForEachMatrix(*architecture.vision, visit);
 }
 
 void ValidateTargets(Issues& issues, const Workload& workload) {

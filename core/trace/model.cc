@@ -7,6 +7,7 @@
 
 #include "core/trace/checkpointing.h"
 #include "core/trace/sharding.h"
+#include "core/trace/vision.h"
 
 namespace tunefit {
 namespace {
@@ -260,6 +261,7 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   model.workload = &workload;
   const PipelineStage& stage = workload.stage;
   if (stage.is_first) MakeEmbeddings(factory, workload, model);
+  if (stage.is_first && architecture.vision) MakeVisionTower(tracer, factory, workload);
   for (const LayerRun& run : architecture.runs) model.runs.push_back(Simplified(run));
   if (workload.method.kind == MethodKind::kFreeze) model.runs = CutAtTrained(model.runs, FirstTrainedLayer(workload));
   model.runs = InStepWithCheckpoints(model.runs, workload);

@@ -68,7 +68,7 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   } else {
     module.fp8 = workload_.precision.fp8_products && place.in_layer && shape.in_features % kFp8Tile == 0 &&
                  shape.out_features % kFp8Tile == 0;
-    module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), workload_.precision.weights,
+    module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), UnquantizedDtype(false),
                                    Term::kWeights, "weight", Trained(), place.count);
   }
   if (shape.bias) {

@@ -64,6 +64,8 @@ class ModuleFactory {
   Dtype WeightsDtype() const { return workload_.precision.weights; }
   /// Of the modules that follow, where only some layers train.
   void InTrainedLayer(bool trains) { in_trained_layer_ = trains; }
+  /// The modules that follow belong to the tower for images.
+  void InTower(bool inside) { in_tower_ = inside; }
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
   /// A matrix that the library's class holds as a bare parameter: nothing is put in its place.
   LinearModule MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place);
@@ -86,18 +88,22 @@ class ModuleFactory {
 
  private:
   bool Trained() const {
+    if (in_tower_) return workload_.method.kind == MethodKind::kFull && workload_.method.trains_vision_tower;
     return workload_.method.kind == MethodKind::kFull ||
            (workload_.method.kind == MethodKind::kFreeze && in_trained_layer_);
   }
   /// peft utils/other.py, ModulesToSaveWrapper: a deep copy, in the dtype of its original unless told otherwise.
   Dtype SavedDtype() const { return workload_.method.saved_dtype.value_or(UnquantizedDtype(false)); }
   bool Adapted(const char* name) const;
-  bool Quantized() const { return workload_.quantization.kind != QuantizationKind::kNone; }
+  bool Quantized() const {
+    return in_tower_ ? PacksTower(workload_.quantization.kind) : workload_.quantization.kind != QuantizationKind::kNone;
+  }
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
 
   bool in_trained_layer_ = false;
+  bool in_tower_ = false;
 
   Tracer& tracer_;
   const Workload& workload_;

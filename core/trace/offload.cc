@@ -24,15 +24,18 @@ void AddHostGradients(Step& step, const Workload& workload) {
   const bool fsdp = workload.parallel.strategy == Strategy::kFsdp || workload.parallel.strategy == Strategy::kFsdp2;
   const double ranks =
       ShardsParameters(workload.parallel.strategy) ? 1 : static_cast<double>(workload.parallel.Shards());
-  for (const Resident& weight : step.trained) {
+  const auto add = [&](const Resident& weight) {
     Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
     storage.elements.coefficient /= ranks;
     if (!fsdp) storage.dtype = Dtype::kFp32;
     AddGradient(step, storage, weight.count);
-    if (workload.parallel.strategy != Strategy::kZero3) continue;
+    if (workload.parallel.strategy != Strategy::kZero3) return;
     storage.dtype = workload.precision.compute;
     AddGradient(step, storage, weight.count);
-  }
+  };
+  for (const Resident& weight : step.trained) add(weight);
+  if (fsdp) return;
+  for (const Resident& weight : step.idle) add(weight);  // its buffers are made for all that may train
 }
 
 void MoveShards(Step& step, const std::vector<StorageId>& shards) {

@@ -225,8 +225,19 @@ double UpdateBytes(const Step& step, const Workload& workload, const Resident& r
   return std::max(of_all, UpdateBytes(weight, rule));
 }
 
+bool MakesStatesAtOnce(const Workload& workload) {
+  return workload.precision.master_weights || ShardsStatesOnly(workload.parallel.strategy) ||
+         workload.parallel.strategy == Strategy::kZero3;
+}
+
 void AddOptimizer(Step& step, const Workload& workload) {
   States states(step, workload);
+  if (MakesStatesAtOnce(workload)) {
+    for (const Resident& resident : step.idle) {
+      const Trained weight = SeenByOptimizer(step, workload, resident);
+      states.Add(weight, RuleOf(workload, weight));
+    }
+  }
   double largest = 0;
   const Resident* of_largest = nullptr;
   for (const Resident& resident : step.trained) {
@@ -265,14 +276,21 @@ void AddLasting(Step& step, const Resident& like, double elements, Dtype dtype, 
   step.storages.push_back(storage);
 }
 
+/// With a gradient or without: buffers of a library have room for all that trains.
+template <typename Visit>
+void ForEachTrained(const Step& step, Visit visit) {
+  for (const Resident& weight : step.trained) visit(weight);
+  for (const Resident& weight : step.idle) visit(weight);
+}
+
 /// DeepSpeed stage 3: its part of the gradients, in the dtype they are computed in, and the bucket they are reduced in;
 /// transformers sets reduce_bucket_size to the hidden size squared.
 void AddStage3Buffers(Step& step, const Workload& workload) {
-  for (const Resident& weight : step.trained) {
+  ForEachTrained(step, [&](const Resident& weight) {
     const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
     AddLasting(step, weight, storage.elements.coefficient, workload.precision.compute, Term::kGradients,
                "gradient partition");
-  }
+  });
   if (step.trained.empty()) return;
   const auto hidden = static_cast<double>(workload.architecture.hidden_size);
   const Resident once{step.trained.front().storage, 1};
@@ -284,10 +302,10 @@ void AddStage3Buffers(Step& step, const Workload& workload) {
 void AddGradientBuffers(Step& step, const Workload& workload) {
   if (workload.parallel.strategy == Strategy::kZero3) AddStage3Buffers(step, workload);
   if (workload.parallel.strategy != Strategy::kDdp || workload.parallel.Shards() < 2) return;
-  for (const Resident& weight : step.trained) {
+  ForEachTrained(step, [&step](const Resident& weight) {
     const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
     AddLasting(step, weight, storage.elements.coefficient, storage.dtype, Term::kCommunication, "DDP bucket");
-  }
+  });
 }
 
 GradientFate GradientsAfterBackward(const Workload& workload) {

@@ -14,6 +14,10 @@ void AddOptimizer(Step& step, const Workload& workload);
 /// 3 has a flat buffer of its part and a bucket.
 void AddGradientBuffers(Step& step, const Workload& workload);
 
+/// Every trained parameter has states from the first step on. torch's optimizers pass over a parameter that has no
+/// gradient; DeepSpeed's and Megatron's hold flat buffers of all that trains.
+bool MakesStatesAtOnce(const Workload& workload);
+
 /// What becomes of gradients: applied at once where it is asked for or the optimizer's own way (LOMO), added to fp32
 /// buffers where the stack does so for master copies.
 GradientFate GradientsAfterBackward(const Workload& workload);

@@ -212,6 +212,11 @@ bool PreparesFloats(QuantizationKind kind) {
          kind == QuantizationKind::kFp8;
 }
 
+bool PacksTower(QuantizationKind kind) {
+  return kind == QuantizationKind::kNf4 || kind == QuantizationKind::kFp4 || kind == QuantizationKind::kInt8 ||
+         kind == QuantizationKind::kHqq;
+}
+
 Value QuantizedForward(Tracer& tracer, QuantizedProduct product, const Dequantization& how, Dtype compute,
                        const Value& x, const Value& bias, const LinearShape& shape) {
   const auto in = static_cast<double>(shape.in_features);

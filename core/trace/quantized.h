@@ -35,6 +35,10 @@ bool AdapterCastsInput(const Workload& workload);
 /// True where prepare_model_for_kbit_training upcasts the floats that are not quantized.
 bool PreparesFloats(QuantizationKind kind);
 
+/// True where a tower for images is packed with the rest: bitsandbytes and HQQ replace every torch.nn.Linear while a
+/// model is loaded; published GPTQ, AWQ and FP8 checkpoints leave it out.
+bool PacksTower(QuantizationKind kind);
+
 /// The product of x with the packed matrix, `bias` added (may be empty).
 Value QuantizedForward(Tracer& tracer, QuantizedProduct product, const Dequantization& how, Dtype compute,
                        const Value& x, const Value& bias, const LinearShape& shape);

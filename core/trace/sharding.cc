@@ -25,15 +25,24 @@ std::int32_t ShardedUnits::Open() {
   return open_;
 }
 
+double ShardedUnits::Divide(const WeightShape& shape, StorageId shard, bool trainable) {
+  Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
+  if (trainable && upcasts_trainable_ && IsFloat(resident.dtype)) resident.dtype = Dtype::kFp32;
+  resident.elements.coefficient = ShardElements(shape);
+  return resident.elements.coefficient;
+}
+
+void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool trainable) {
+  Divide(shape, shard, trainable);
+}
+
 ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable) {
   Parameter parameter;
-  Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
-  parameter.shard_elements = ShardElements(shape);
+  parameter.shard_elements = Divide(shape, shard, trainable);
   parameter.whole_elements = parameter.shard_elements * ranks_;
-  if (trainable && upcasts_trainable_ && IsFloat(resident.dtype)) resident.dtype = Dtype::kFp32;
+  const Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
   parameter.shard_dtype = resident.dtype;
   parameter.whole_dtype = IsFloat(resident.dtype) ? compute_ : resident.dtype;
-  resident.elements.coefficient = parameter.shard_elements;
   Storage whole = resident;
   whole.elements.coefficient = parameter.whole_elements;
   whole.dtype = parameter.whole_dtype;

@@ -35,6 +35,8 @@ class ShardedUnits {
     Dtype dtype = Dtype::kFp32;
   };
   Declared Declare(const WeightShape& shape, StorageId shard, bool trainable);
+  /// The same of a parameter that no unit ever gathers: it stays a share.
+  void DeclareApart(const WeightShape& shape, StorageId shard, bool trainable);
   /// The node at which autograd leaves the gradient of the parameter declared last.
   void SetLeaf(std::int32_t node) { At(open_).parameters.back().leaf = node; }
 
@@ -69,6 +71,8 @@ class ShardedUnits {
     bool backward_done = false;
   };
 
+  /// Makes the resident a share, in the dtype that the library keeps it in; its elements.
+  double Divide(const WeightShape& shape, StorageId shard, bool trainable);
   Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
   /// The stream that whole parameters are allocated on.
   virtual Stream StreamOfWhole() const = 0;

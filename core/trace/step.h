@@ -49,6 +49,13 @@ struct Section {
   std::int64_t repeats = 1;
 };
 
+/// Whether a weight runs in no step, and what sharding libraries do with it then.
+enum class Idle : std::uint8_t {
+  kNot,
+  kInRoot,  ///< gathered and freed with all that no wrapped layer owns
+  kApart,   ///< in a layer that never runs: it stays a share
+};
+
 /// A storage that lives through the whole step, `count` of them alike.
 struct Resident {
   StorageId storage;
@@ -63,6 +70,7 @@ struct Step {
   std::vector<Resident> weights;              ///< weights, quantization tables, adapters, buffers
   std::vector<Resident> optimizer_states;     ///< from the first optimizer step on
   std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
+  std::vector<Resident> idle;                 ///< those that train but run in no step, so that none gets a gradient
   std::vector<Resident> gradient_buffers;     ///< gradients that live throughout, whatever happens in the step
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only

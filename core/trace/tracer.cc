@@ -121,8 +121,13 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
   references_.push_back(kUncounted);  // resident: no event ever ends it
   step_.weights.push_back({weight.shard, count});
-  if (trainable) step_.trained.push_back({weight.shard, count, shape});
+  if (trainable) (idle == Idle::kNot ? step_.trained : step_.idle).push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
+  if (idle != Idle::kNot) {
+    if (sharded && idle == Idle::kInRoot) units_->Declare(shape, weight.shard, trainable);
+    if (sharded && idle == Idle::kApart) units_->DeclareApart(shape, weight.shard, trainable);
+    return Wrap(weight.shard, elements, dtype, false);
+  }
   if (sharded) weight = units_->Declare(shape, weight.shard, trainable);
   Value value = Wrap(sharded ? weight.whole : weight.shard, elements, weight.dtype, false);
   At(value).cast_is_cached = untrained_leaves;

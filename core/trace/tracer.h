@@ -286,6 +286,8 @@ class Tracer {
   std::optional<Term> weight_term;
   /// Weights declared from now on require gradients although nothing trains them: autocast caches their copies.
   bool untrained_leaves = false;
+  /// Weights declared from now on run in no step.
+  Idle idle = Idle::kNot;
 
   // --- time ---------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);

@@ -187,6 +187,7 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
   ForEachWorkload([](const Workload& workload) {
     Workload full = workload;
     full.method = {};
+    full.method.trains_vision_tower = true;
     full.quantization = {};
     full.parallel = {};                     // the buckets of DDP are static, and the more the more trains
     full.precision.master_weights = false;  // their gradient buffers are static

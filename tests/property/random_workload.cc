@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/architectures.h"
+
 namespace tunefit::test {
 namespace {
 
@@ -181,6 +183,11 @@ Workload RandomWorkload(std::mt19937& random) {
   RandomizeStages(random, workload);
   workload.compile = Chance(random, 20);
   if (workload.method.kind == MethodKind::kFreeze) workload.parallel = {};  // not modelled together yet
+  if (Chance(random, 15)) {
+    workload.architecture.vision = MakeTower();
+    workload.method.rank = std::min(workload.method.rank, workload.architecture.vision->hidden_size);
+    workload.method.trains_vision_tower = Chance(random, 50);
+  }
   return workload;
 }
 

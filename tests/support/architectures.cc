@@ -27,6 +27,36 @@ Architecture MakeLlama(const LlamaSizes& sizes) {
   return architecture;
 }
 
+VisionTower MakeTower() {
+  constexpr std::int64_t kHidden = 8;
+  constexpr std::int64_t kWidth = 12;
+  Attention attention;
+  attention.heads = 2;
+  attention.kv_heads = 2;
+  attention.head_dim = 4;
+  attention.rotary = Rotary::kNone;
+  attention.query = {"tower.q_proj", kHidden, kHidden, true};
+  attention.key = {"tower.k_proj", kHidden, kHidden, true};
+  attention.value = {"tower.v_proj", kHidden, kHidden, true};
+  attention.output = {"tower.out_proj", kHidden, kHidden, true};
+  Mlp mlp;
+  mlp.gated = false;
+  mlp.up = {"tower.fc1", kHidden, kWidth, true};
+  mlp.down = {"tower.fc2", kWidth, kHidden, true};
+  VisionTower tower;
+  tower.hidden_size = kHidden;
+  tower.patches = {"tower.patches", 3 * 2 * 2, kHidden, true};
+  tower.position_rows = 4;
+  tower.norm_after = NormKind::kLayerNorm;
+  tower.block.norm = NormKind::kLayerNorm;
+  tower.block.mixer = attention;
+  tower.block.feed_forward = mlp;
+  tower.layers = 3;
+  tower.projectors = {
+      {.norm = NormKind::kRmsNorm, .norm_width = kHidden, .matrices = {{"projector.linear", kHidden, 4096, false}}}};
+  return tower;
+}
+
 Workload MakeWorkload(const LlamaSizes& sizes) {
   Workload workload;
   workload.architecture = MakeLlama(sizes);

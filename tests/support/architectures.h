@@ -22,6 +22,9 @@ struct LlamaSizes {
 /// Llama 3.1 8B unless told otherwise.
 Architecture MakeLlama(const LlamaSizes& sizes = {});
 
+/// A tower of three blocks for images, 8 wide, in Siglip's manner, with a projector to states 4,096 wide.
+VisionTower MakeTower();
+
 /// Full bf16 fine-tuning without autocast, flash attention, packed, one sequence of 2,048 tokens.
 Workload MakeWorkload(const LlamaSizes& sizes = {});
 

@@ -83,5 +83,24 @@ TEST(CountParameters, APartThatIsGoneTakesItsNormsAlong) {
   EXPECT_EQ(counts.norms, architecture.hidden_size);
 }
 
+TEST(CountParameters, ATowerForImagesByItsParts) {
+  Architecture architecture = test::MakeLlama();
+  const std::int64_t text = CountParameters(architecture).total();
+  architecture.vision = test::MakeTower();
+  // Patches 12 x 8 + 8 and 4 positions; in a block four matrices 8 x 8 + 8, 8 x 12 + 12 and 12 x 8 + 8, and two
+  // LayerNorms; another after the blocks; the projector's norm and 8 x 4,096.
+  const std::int64_t block = 4 * 72 + 108 + 104 + 2 * 16;
+  const std::int64_t tower = 104 + 32 + 3 * block + 16 + 8 + 32'768;
+  const ParameterCounts counts = CountParameters(architecture);
+  EXPECT_EQ(counts.vision, tower);
+  EXPECT_EQ(counts.total(), text + tower);
+  EXPECT_EQ(CountActiveParameters(architecture), text);  // a token of text never visits it
+  architecture.vision->class_token = true;
+  architecture.vision->norm_before = NormKind::kRmsNorm;
+  architecture.vision->projectors[0].count = 4;
+  EXPECT_EQ(CountParameters(architecture).vision, tower + 8 + 8 + 3 * (8 + 32'768));
+  EXPECT_EQ(ApproximateParameters(architecture), static_cast<double>(CountParameters(architecture).total()));
+}
+
 }  // namespace
 }  // namespace tunefit

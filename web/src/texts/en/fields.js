@@ -122,6 +122,7 @@ export const fieldTexts = {
   "path.method.modules_to_save_dtype": "Precision of the trained copies",
   "path.optimizer_rank": "Rank of the optimizer",
   "path.method.dora": "DoRA",
+  "path.method.vision_tower": "Vision tower",
   "path.quantization": "Quantization",
   "path.precision.weights": "Precision of the weights",
   "path.precision.compute": "Precision of the arithmetic",

@@ -122,6 +122,7 @@ export const fieldTexts = {
   "path.method.modules_to_save_dtype": "Precisie van de getrainde kopieën",
   "path.optimizer_rank": "Rang van de optimizer",
   "path.method.dora": "DoRA",
+  "path.method.vision_tower": "Beeldtoren",
   "path.quantization": "Kwantisatie",
   "path.precision.weights": "Precisie van de gewichten",
   "path.precision.compute": "Precisie van het rekenwerk",
