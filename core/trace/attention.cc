@@ -172,6 +172,9 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
     module.query_norm = factory.MakeNorm(attention.qk_norm_kind, "q_norm", query, place);
     module.key_norm = factory.MakeNorm(attention.qk_norm_kind, "k_norm", key, place);
   }
+  if (attention.relative_buckets > 0) {
+    module.relative_table = factory.MakeRelativeTable(attention.relative_buckets, attention.heads, place);
+  }
   if (attention.sinks) {
     module.sinks = factory.MakeVector("self_attn", "sinks", attention.heads, Term::kAttention, place);
   }
@@ -186,6 +189,7 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
   tracer.scope.module = "self_attn";
   RotateHeads(tracer, *module.attention, context, heads);
   heads.sinks = module.sinks;
+  heads.relative_table = module.relative_table;
   if (module.attention->norms_turned && module.attention->qk_norm != QkNorm::kNone) {
     const auto rows = [&](std::int64_t count) { return context.tokens * static_cast<double>(count); };
     heads.query = Forward(tracer, module.query_norm, heads.query, rows(module.attention->heads));
@@ -198,6 +202,23 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
   Value merged = fused && heads.by_heads ? tracer.Copy(result.output, "output by tokens") : tracer.View(result.output);
   result.output.Drop();
   if (heads.gate) merged = tracer.Mul(std::move(merged), tracer.Sigmoid(heads.gate));
+  return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
+}
+
+MixerResult ForwardCross(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
+                         const Value& hidden) {
+  tracer.scope.term = Term::kAttention;
+  const bool flash = context.kernel == AttentionKernel::kFlash;
+  Heads heads;
+  heads.crosses = true;
+  heads.hidden = tracer.DtypeOf(hidden);
+  heads.query = AsHeads(tracer, Forward(tracer, module.query, hidden), flash);
+  heads.key = AsHeads(tracer, Forward(tracer, module.key, context.source), flash);
+  heads.value = AsHeads(tracer, Forward(tracer, module.value, context.source), flash);
+  tracer.scope.module = "cross_attn";
+  MixerResult result = Attend(tracer, *module.attention, context, heads);
+  const Value merged = tracer.View(result.output);
+  result.output.Drop();
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
 }
 

@@ -65,6 +65,8 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   }
   tracer.scope = {"inputs", Term::kInputs, false};
   const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
+  const bool pads = workload.architecture.encodes_source();
+  const Value padding = pads ? tracer.Input(kOnePerToken, Dtype::kInt64, "attention_mask") : Value();
   const Value labels =
       tracer.Input(workload.architecture.labels > 0 ? kOnePerSequence : kOnePerToken, Dtype::kInt64, "labels");
   LayerContext context;
@@ -84,6 +86,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     units->EndForward();
   }
   hidden.Drop();  // the Trainer drops the model's outputs before backward
+  if (!ChecksLayers(workload)) context.source.Drop();
   const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
   tracer.Backward(std::move(loss));
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done

@@ -30,7 +30,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import transformers
 from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM,
                           AutoModelForSequenceClassification)
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 GRANULE_BYTES = 512
@@ -100,6 +100,10 @@ class Lora(nn.Module):
         self.B = nn.Linear(rank, fan_out, bias=False, dtype=dtype)
         self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
         self.scaling = 2.0
+
+    @property
+    def weight(self):
+        return self.base_layer.weight
 
     def forward(self, x):
         result = self.base_layer(x)
@@ -302,6 +306,9 @@ def build(request):
     config._attn_implementation = {"flash_attention_2": "eager"}.get(attention, attention)
     dtype = DTYPES[precision["weights"]]
     model = class_of(request, config).from_config(config, dtype=dtype)
+    if config.is_encoder_decoder and request["model"]["config"].get("tie_word_embeddings") is False:
+        # Configs of T5's family always tie; from_pretrained leaves a head alone that the checkpoint has apart.
+        model.lm_head.weight = nn.Parameter(torch.empty_like(model.lm_head.weight))
     if attention == "flash_attention_2":
         model.config._attn_implementation_internal = "oracle_flash"
         model.config._attn_implementation = "oracle_flash"
@@ -348,7 +355,10 @@ def build(request):
     if request["gradient_checkpointing"] == "full":
         model.gradient_checkpointing_enable({"use_reentrant": False})
         if method["kind"] == "lora":
-            model.get_input_embeddings().register_forward_hook(lambda m, i, out: out.requires_grad_(True))
+            # As enable_input_require_grads: on the embeddings of the model and of every model within it.
+            inner = [m for m in model.modules() if isinstance(m, PreTrainedModel)]
+            for table in {id(m.get_input_embeddings()): m.get_input_embeddings() for m in inner}.values():
+                table.register_forward_hook(lambda m, i, out: out.requires_grad_(True))
     return model
 
 

@@ -22,6 +22,21 @@ struct LlamaSizes {
 /// Llama 3.1 8B unless told otherwise.
 Architecture MakeLlama(const LlamaSizes& sizes = {});
 
+/// Sizes of a T5-shaped encoder-decoder.
+struct T5Sizes {
+  std::int64_t hidden = 256;
+  std::int64_t heads = 4;
+  std::int64_t head_dim = 64;
+  std::int64_t intermediate = 1024;
+  std::int64_t layers = 6;
+  std::int64_t decoder_layers = 6;
+  std::int64_t vocabulary = 1000;
+  bool gated = false;
+  bool tied = true;
+};
+
+Architecture MakeT5(const T5Sizes& sizes = {});
+
 /// Full bf16 fine-tuning without autocast, flash attention, packed, one sequence of 2,048 tokens.
 Workload MakeWorkload(const LlamaSizes& sizes = {});
 
