@@ -187,6 +187,8 @@ struct Family {
   const char* cross_key = "";
   const char* cross_value = "";
   const char* cross_output = "";
+  bool hears = false;                        ///< its source is sound: `num_mel_bins`, `max_source_positions`
+  bool keys_lack_bias = false;               ///< where the other projections have one (Whisper)
   std::string_view mlp_dropout_key = "";     ///< of what the MLP's last matrix reads
   std::string_view output_dropout_key = "";  ///< after the last norm
   bool keeps_down_wide = false;              ///< see LinearShape::stays_wide and Mlp::casts_to_down

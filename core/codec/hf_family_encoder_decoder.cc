@@ -58,7 +58,39 @@ constexpr Family Mt5() {
   return family;
 }
 
-constexpr Family kFamilies[] = {kT5, Mt5()};
+constexpr Family kWhisper = {.model_type = "whisper",
+                             .layer_path = "*.layers.*",
+                             .attention_path = "",
+                             .mlp_path = "",
+                             .query = "self_attn.q_proj",
+                             .key = "self_attn.k_proj",
+                             .value = "self_attn.v_proj",
+                             .output = "self_attn.out_proj",
+                             .gate = "",
+                             .up = "fc1",
+                             .down = "fc2",
+                             .norm = NormKind::kLayerNorm,
+                             .rotary = Rotary::kNone,
+                             .learned_positions = true,
+                             .gated = false,
+                             .biases = BiasRule::kAll,
+                             .tied_by_default = true,
+                             .kv_heads_are_heads = true,
+                             .activation_key = "activation_function",
+                             .activation_by_default = "gelu",
+                             .attention_dropout_key = "attention_dropout",
+                             .residual_dropout_key = "dropout",
+                             .embedding_dropout_key = "dropout",
+                             .cross_query = "encoder_attn.q_proj",
+                             .cross_key = "encoder_attn.k_proj",
+                             .cross_value = "encoder_attn.v_proj",
+                             .cross_output = "encoder_attn.out_proj",
+                             .hears = true,
+                             .keys_lack_bias = true,
+                             .mlp_dropout_key = "activation_dropout",
+                             .sizes_by_default = {384, 4, 6, 1536, 51865, 448}};
+
+constexpr Family kFamilies[] = {kT5, Mt5(), kWhisper};
 
 }  // namespace
 

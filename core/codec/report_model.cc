@@ -23,7 +23,11 @@ std::int64_t CountValueModel(const Workload& workload) {
 /// What trains of the model's own parameters. Copies that modules_to_save trains count where their original stands.
 ParameterCounts CountTrained(const Workload& workload, const ParameterCounts& counts) {
   const Method& method = workload.method;
-  if (method.kind == MethodKind::kFull) return counts;
+  if (method.kind == MethodKind::kFull) {
+    ParameterCounts trained = counts;
+    trained.embedding -= workload.architecture.source_positions * workload.architecture.hidden_size;  // never train
+    return trained;
+  }
   if (method.kind == MethodKind::kFreeze) return CountLastLayers(workload.architecture, method.trainable_layers);
   ParameterCounts trained;
   const std::int64_t table = workload.architecture.vocab_size * workload.architecture.hidden_size;

@@ -215,7 +215,7 @@ void Completer::CompleteLength() {
 
 /// An encoder-decoder's request has one length: the target is taken to be as long as the source.
 void Completer::CompleteTarget() {
-  if (!architecture_.encodes_source()) return;
+  if (!architecture_.encodes_source() || architecture_.hears()) return;
   const auto same = [](const Assumption& assumption) { return assumption.field == "batch.sequence_length"; };
   assumptions_.erase(std::remove_if(assumptions_.begin(), assumptions_.end(), same), assumptions_.end());
   Assume("batch.sequence_length", JsonText(*request_.batch.sequence_length), "source_and_target");

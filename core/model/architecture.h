@@ -59,6 +59,12 @@ struct Architecture {
   /// Prefix of module paths in reports: "model.layers.*" or "transformer.h.*".
   const char* layer_path = "model.layers.*";
 
+  /// Of speech models: frequencies of a frame of sound, and positions that frames come down to; a source of fixed
+  /// length.
+  std::int64_t mel_bins = 0;
+  std::int64_t source_positions = 0;
+
+  bool hears() const { return mel_bins > 0; }
   bool encodes_source() const { return !encoder_runs.empty(); }
   /// Of both stacks where there are two.
   std::int64_t layers() const;

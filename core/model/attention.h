@@ -76,7 +76,8 @@ struct Attention {
   bool output_gate = false;   ///< q is projected with a gate whose sigmoid multiplies the output (Qwen3-Next)
   /// Rows of the table that a kRelative bias is looked up in; 0 in the layers that take the first one's.
   std::int64_t relative_buckets = 0;
-  bool sinks = false;  ///< one trained score a head that takes attention away from all keys (gpt-oss)
+  bool copies_heads = false;  ///< queries are scaled, and all three are copied head by head before the kernel (Whisper)
+  bool sinks = false;         ///< one trained score a head that takes attention away from all keys (gpt-oss)
 
   /// Width of a head of values and of the output.
   std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }

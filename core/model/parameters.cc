@@ -210,6 +210,10 @@ Counts<Number> Count(const Architecture& architecture) {
   total.embedding = rows * width + static_cast<Number>(architecture.position_rows) * hidden;
   if (architecture.embedding_width > 0) total.embedding += 2 * width * hidden;  // projected in and out
   total.embedding += static_cast<Number>(architecture.token_types) * hidden;
+  if (architecture.hears()) {  // two convolutions over three frames each, and the positions after them
+    const auto bins = static_cast<Number>(architecture.mel_bins);
+    total.embedding += hidden * (3 * bins + 1 + 3 * hidden + 1 + static_cast<Number>(architecture.source_positions));
+  }
   total.head = Head<Number>(architecture, rows * width, width);
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});

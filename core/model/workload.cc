@@ -127,6 +127,12 @@ void ValidateEncoderDecoder(Issues& issues, const Workload& workload) {
     NotModelled(issues, "precision.weights",
                 "An encoder-decoder in fp16 is not modelled yet: its class clamps its states.");
   }
+  if (workload.architecture.hears() && workload.attention == AttentionKernel::kEager) {
+    NotModelled(issues, "attention", "Attention over frames of sound is modelled with fused kernels only.");
+  }
+  if (workload.architecture.hears() && workload.evaluation.per_device > 0) {
+    NotModelled(issues, "evaluation", "Evaluation of a speech model is not modelled yet.");
+  }
   if (workload.compile) NotModelled(issues, "compile", "A compiled encoder-decoder is not modelled yet.");
 }
 

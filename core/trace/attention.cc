@@ -90,6 +90,12 @@ Value AsHeads(Tracer& tracer, const Value& projection, bool gradient_by_tokens) 
   return gradient_by_tokens ? tracer.View(projection) : tracer.Reshape(projection);
 }
 
+/// The same where the class copies it head by head itself.
+Value CopiedHeads(Tracer& tracer, const Attention& attention, Value projection) {
+  if (!attention.copies_heads) return AsHeads(tracer, projection, false);
+  return tracer.Copy(tracer.Reshape(projection), "heads");
+}
+
 /// One matrix for all three, split or sliced. Slices of a fused projection may be copied for every query head.
 Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden,
                    bool by_tokens) {
@@ -131,6 +137,13 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
     return Forward(tracer, norm_module, x, context.tokens * rows);
   };
   Heads heads;
+  if (attention.copies_heads) {
+    heads.query = CopiedHeads(tracer, attention, tracer.Scale(Forward(tracer, module.query, hidden)));
+    heads.key = CopiedHeads(tracer, attention, Forward(tracer, module.key, hidden));
+    heads.value = CopiedHeads(tracer, attention, Forward(tracer, module.value, hidden));
+    heads.by_heads = true;
+    return heads;
+  }
   Value query = Forward(tracer, module.query, hidden);
   if (attention.output_gate) {  // each head's query and gate lie side by side
     std::array<Value, 2> parts = tracer.Halve(tracer.Reshape(query));
@@ -208,16 +221,19 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
 MixerResult ForwardCross(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
                          const Value& hidden) {
   tracer.scope.term = Term::kAttention;
-  const bool flash = context.kernel == AttentionKernel::kFlash;
+  const Attention& attention = *module.attention;
   Heads heads;
   heads.crosses = true;
   heads.hidden = tracer.DtypeOf(hidden);
-  heads.query = AsHeads(tracer, Forward(tracer, module.query, hidden), flash);
-  heads.key = AsHeads(tracer, Forward(tracer, module.key, context.source), flash);
-  heads.value = AsHeads(tracer, Forward(tracer, module.value, context.source), flash);
+  heads.by_heads = attention.copies_heads;
+  Value query = Forward(tracer, module.query, hidden);
+  if (attention.copies_heads) query = tracer.Scale(std::move(query));
+  heads.query = CopiedHeads(tracer, attention, std::move(query));
+  heads.key = CopiedHeads(tracer, attention, Forward(tracer, module.key, context.source));
+  heads.value = CopiedHeads(tracer, attention, Forward(tracer, module.value, context.source));
   tracer.scope.module = "cross_attn";
-  MixerResult result = Attend(tracer, *module.attention, context, heads);
-  const Value merged = tracer.View(result.output);
+  MixerResult result = Attend(tracer, attention, context, heads);
+  const Value merged = heads.by_heads ? tracer.Copy(result.output, "output by tokens") : tracer.View(result.output);
   result.output.Drop();
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
 }

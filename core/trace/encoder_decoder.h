@@ -4,6 +4,12 @@
 
 namespace tunefit {
 
+/// What turns frames of sound into a speech model's source.
+void MakeEars(ModuleFactory& factory, const Workload& workload, TracedModel& model);
+
+/// What the source comes in: token ids, or frames of sound.
+Value MakeSourceInput(Tracer& tracer, const Workload& workload);
+
 /// The stack that reads the source.
 LayerStack MakeEncoder(Tracer& tracer, ModuleFactory& factory, const Workload& workload, Unrolling unrolling);
 

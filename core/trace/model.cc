@@ -28,6 +28,7 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   model.workload = &workload;
   const PipelineStage& stage = workload.stage;
   if (stage.is_first) MakeEmbeddings(factory, workload, model);
+  if (architecture.hears()) MakeEars(factory, workload, model);
   if (architecture.encodes_source()) model.encoder = MakeEncoder(tracer, factory, workload, unrolling);
   model.layers =
       MakeStack(tracer, factory, workload, architecture.runs, CountLayers(architecture.encoder_runs), unrolling);

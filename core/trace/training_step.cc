@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/trace/checkpointing.h"
+#include "core/trace/encoder_decoder.h"
 #include "core/trace/loss.h"
 #include "core/trace/model.h"
 #include "core/trace/optimizer.h"
@@ -64,8 +65,8 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     units->CarryGradients();
   }
   tracer.scope = {"inputs", Term::kInputs, false};
-  const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
-  const bool pads = workload.architecture.encodes_source();
+  const Value ids = MakeSourceInput(tracer, workload);
+  const bool pads = workload.architecture.encodes_source() && !workload.architecture.hears();
   const Value padding = pads ? tracer.Input(kOnePerToken, Dtype::kInt64, "attention_mask") : Value();
   const Value labels =
       tracer.Input(workload.architecture.labels > 0 ? kOnePerSequence : kOnePerToken, Dtype::kInt64, "labels");

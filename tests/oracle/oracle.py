@@ -29,7 +29,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 import transformers
 from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM,
-                          AutoModelForSequenceClassification)
+                          AutoModelForSequenceClassification, AutoModelForSpeechSeq2Seq)
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -216,12 +216,15 @@ def cuda_dropout():
             q, k, v = (x.to(torch.get_autocast_dtype("cpu")) for x in (q, k, v))
         return FusedDropoutAttention.apply(q, k, v, attn_mask)
 
-    saved_dropout, saved_attention = F.dropout, F.scaled_dot_product_attention
-    F.dropout, F.scaled_dot_product_attention = dropout, attention
+    def rand(*size, **kwargs):
+        return 1.0 if size == ([],) else saved_rand(*size, **kwargs)  # LayerDrop's draw decides without data
+
+    saved_dropout, saved_attention, saved_rand = F.dropout, F.scaled_dot_product_attention, torch.rand
+    F.dropout, F.scaled_dot_product_attention, torch.rand = dropout, attention, rand
     try:
         yield
     finally:
-        F.dropout, F.scaled_dot_product_attention = saved_dropout, saved_attention
+        F.dropout, F.scaled_dot_product_attention, torch.rand = saved_dropout, saved_attention, saved_rand
 
 
 @contextlib.contextmanager
@@ -290,6 +293,8 @@ def refuse_unknown(request):
 def class_of(request, config):
     if request["task"] == "seqcls":
         return AutoModelForSequenceClassification
+    if config.model_type == "whisper":
+        return AutoModelForSpeechSeq2Seq
     if config.is_encoder_decoder:
         return AutoModelForSeq2SeqLM
     return AutoModelForMaskedLM if config.model_type in ENCODERS else AutoModelForCausalLM
@@ -377,6 +382,11 @@ def batch_of(request):
     ids = torch.zeros((batch, length), dtype=torch.int64)
     labels = torch.zeros(batch, dtype=torch.int64) if request["task"] == "seqcls" else ids.clone()
     inputs = {"input_ids": ids, "labels": labels}
+    config = request["model"]["config"]
+    if config["model_type"] == "whisper":
+        # The feature extractor's thirty seconds, in the dtype that the first convolution takes; no masks.
+        dtype = torch.float32 if request["precision"].get("autocast") else DTYPES[request["precision"]["weights"]]
+        return {"input_features": torch.zeros((batch, config.get("num_mel_bins", 80), 3000), dtype=dtype), "labels": labels}
     if request["attention"] == "sdpa":
         # An explicit mask, as a padded batch has: causal and padding combined, one byte an element.
         mask = torch.zeros((batch, 1, length, length), dtype=torch.bool)
