@@ -26,7 +26,8 @@ export interface Assumption {
   /**
    * Why: `stack_default` (the catalog's, of this stack and version), `core_default` (the stack says nothing),
    * `model_config` (the pasted config says it), `class_default` (the config leaves it to its class), `catalog` (the newest
-   * that the catalog knows), `rollout` (prompt and completion together), `prepare_kbit` (prepare_model_for_kbit_training switches it on), `single_gpu`.
+   * that the catalog knows), `rollout` (prompt and completion together), `prepare_kbit` (prepare_model_for_kbit_training switches it on), `single_gpu`,
+   * `source_and_target` (an encoder-decoder's target is taken to be as long as its source).
    */
   reason:
     | "stack_default"
@@ -36,7 +37,8 @@ export interface Assumption {
     | "catalog"
     | "prepare_kbit"
     | "rollout"
-    | "single_gpu";
+    | "single_gpu"
+    | "source_and_target";
 }
 
 /** An estimate with the interval that should hold 90 of 100 real runs. Bytes. */

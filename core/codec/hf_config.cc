@@ -10,6 +10,7 @@
 #include "core/codec/hf_parts.h"
 #include "core/codec/hf_quantization.h"
 #include "core/codec/hf_reading.h"
+#include "core/codec/hf_stacks.h"
 #include "core/codec/hf_vision.h"
 #include "core/codec/words.h"
 #include "core/model/parameters.h"
@@ -63,11 +64,17 @@ Architecture ReadModel(HfReading& reading, const ObjectReader& whole, const HfSi
   model.plain_logits = HasPlainLogits(family.model_type);
   model.logits_softcap = ReadSoftcap(reading, "final_logit_softcapping");
   model.embedding_dropout = ReadDropout(reading, family.embedding_dropout_key);
+  model.output_dropout = ReadDropout(reading, family.output_dropout_key);
+  model.scales_head_input = family.scales_tied_head_input && model.tied_head;
   model.final_norm = family.norm;
   model.head_bias =
       family.head_bias || (!family.head_bias_key.empty() && reading.config.Flag(family.head_bias_key).value_or(false));
   model.layer_path = family.layer_path;
-  model.runs = ReadLayerRuns(reading, sizes);
+  if (*family.cross_query != '\0') {
+    ReadStacks(reading, sizes, model);
+  } else {
+    model.runs = ReadLayerRuns(reading, sizes);
+  }
   return model;
 }
 

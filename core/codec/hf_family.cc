@@ -4,7 +4,8 @@ namespace tunefit {
 namespace {
 
 using FamilyList = std::span<const Family> (*)();
-constexpr FamilyList kLists[] = {LlamaLikeFamilies, GptLikeFamilies, ExpertFamilies, EncoderFamilies};
+constexpr FamilyList kLists[] = {LlamaLikeFamilies, GptLikeFamilies, ExpertFamilies, EncoderFamilies,
+                                 EncoderDecoderFamilies};
 
 }  // namespace
 

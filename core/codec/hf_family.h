@@ -181,7 +181,19 @@ struct Family {
   const ExpertClass* experts = nullptr;   ///< null: dense
   bool softcaps_by_default = false;       ///< of scores and logits, unless the config says null
   std::int64_t window_pattern_by_default = 0;
-  bool lists_blocks = false;  ///< `block_configs` says every layer's parts (Nemotron-NAS)
+  /// Of an encoder-decoder: modules of the decoder's attention to the source; empty where the class has none. Their
+  /// names, and those of attention within a stack, are whole where both are called alike.
+  const char* cross_query = "";
+  const char* cross_key = "";
+  const char* cross_value = "";
+  const char* cross_output = "";
+  bool hears = false;                        ///< its source is sound: `num_mel_bins`, `max_source_positions`
+  bool keys_lack_bias = false;               ///< where the other projections have one (Whisper)
+  std::string_view mlp_dropout_key = "";     ///< of what the MLP's last matrix reads
+  std::string_view output_dropout_key = "";  ///< after the last norm
+  bool keeps_down_wide = false;              ///< see LinearShape::stays_wide and Mlp::casts_to_down
+  bool scales_tied_head_input = false;       ///< the last hidden states are scaled where the head is tied (T5)
+  bool lists_blocks = false;                 ///< `block_configs` says every layer's parts (Nemotron-NAS)
   DefaultSizes sizes_by_default = {};
   ResolveFamily resolve = nullptr;
 };
@@ -200,5 +212,7 @@ std::span<const Family> GptLikeFamilies();
 std::span<const Family> ExpertFamilies();
 /// Models that read a whole text at once: masked language models and classifiers.
 std::span<const Family> EncoderFamilies();
+/// Decoders that attend to an encoder.
+std::span<const Family> EncoderDecoderFamilies();
 
 }  // namespace tunefit

@@ -6,9 +6,18 @@
 
 namespace tunefit {
 
+namespace {
+
+/// What the activation of a gate begins with in T5's configs.
+constexpr std::string_view kGated = "gated-";
+
+}  // namespace
+
 Activation ReadActivation(const HfReading& reading) {
   std::string_view name = reading.family.activation_by_default;
   if (!reading.family.activation_key.empty()) name = reading.config.Text(reading.family.activation_key).value_or(name);
+  if (name == "gated-gelu") return Activation::kGeluNew;  // T5Config's older word for it
+  if (name.substr(0, kGated.size()) == kGated) name.remove_prefix(kGated.size());
   if (name == "silu" || name == "swish") return Activation::kSilu;
   struct Named {
     std::string_view name;
@@ -166,6 +175,9 @@ Mlp ReadMlp(const HfReading& reading, std::int64_t hidden, std::int64_t width) {
   mlp.up.by_hand = family.linear_by_hand;
   mlp.down.by_hand = family.linear_by_hand;
   mlp.activation = ReadActivation(reading);
+  mlp.dropout = ReadDropout(reading, family.mlp_dropout_key);
+  mlp.casts_to_down = family.keeps_down_wide;
+  mlp.down.stays_wide = family.keeps_down_wide;
   return mlp;
 }
 

@@ -12,14 +12,17 @@ constexpr std::int64_t kContextLimit = 100000000;
 
 // Alternative names, the commonest first.
 constexpr std::string_view kHidden[] = {"hidden_size", "n_embd", "n_embed", "d_model", "dim"};
-constexpr std::string_view kLayers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
-constexpr std::string_view kHeads[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
+constexpr std::string_view kLayers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"};
+constexpr std::string_view kHeads[] = {"num_attention_heads", "n_head", "n_heads", "num_heads",
+                                       "encoder_attention_heads"};
 constexpr std::string_view kKvHeads[] = {"num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num"};
 constexpr std::string_view kHeadDim[] = {"head_dim", "kv_channels", "d_kv", "attention_head_dim"};
-constexpr std::string_view kFfn[] = {
-    "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "hidden_dim", "ff_intermediate_size"};
-constexpr std::string_view kContext[] = {"max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len",
-                                         "max_sequence_length"};
+constexpr std::string_view kFfn[] = {"intermediate_size",    "n_inner",        "ffn_dim",
+                                     "ffn_hidden_size",      "d_ff",           "hidden_dim",
+                                     "ff_intermediate_size", "encoder_ffn_dim"};
+constexpr std::string_view kContext[] = {
+    "max_position_embeddings", "n_positions",         "n_ctx", "seq_length", "max_seq_len",
+    "max_sequence_length",     "max_target_positions"};
 constexpr std::string_view kVocab[] = {"vocab_size", "padded_vocab_size"};
 
 void ReadKvHeads(HfReading& reading, HfSizes& sizes) {

@@ -27,6 +27,7 @@ ParameterCounts CountTrained(const Workload& workload, const ParameterCounts& co
   if (method.kind == MethodKind::kFull) {
     ParameterCounts trained = counts;
     if (!method.trains_vision_tower) trained.vision = 0;
+    trained.embedding -= workload.architecture.source_positions * workload.architecture.hidden_size;  // never train
     return trained;
   }
   if (method.kind == MethodKind::kFreeze) return CountLastLayers(workload.architecture, method.trainable_layers);

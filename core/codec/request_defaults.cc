@@ -63,6 +63,7 @@ class Completer {
   void CompletePrecision();
   void CompleteTask(const StackVersion& stack);
   void CompleteLength();
+  void CompleteTarget();
   void CompleteSavedModules();
   void CompleteEvaluation();
   void CompleteTraining();
@@ -213,6 +214,14 @@ void Completer::CompleteLength() {
   Assume("batch.sequence_length", JsonText(*length), "class_default");
 }
 
+/// An encoder-decoder's request has one length: the target is taken to be as long as the source.
+void Completer::CompleteTarget() {
+  if (!architecture_.encodes_source() || architecture_.hears()) return;
+  const auto same = [](const Assumption& assumption) { return assumption.field == "batch.sequence_length"; };
+  assumptions_.erase(std::remove_if(assumptions_.begin(), assumptions_.end(), same), assumptions_.end());
+  Assume("batch.sequence_length", JsonText(*request_.batch.sequence_length), "source_and_target");
+}
+
 /// transformers' TrainingArguments: eight examples at a time, logits only where a metric is computed.
 void Completer::CompleteEvaluation() {
   EvaluationFields& evaluation = request_.evaluation;
@@ -230,6 +239,7 @@ void Completer::CompleteTraining() {
   Take(batch.per_device, stack_.batch.per_device, 1, "batch.per_device");
   Take(batch.gradient_accumulation, stack_.batch.gradient_accumulation, 1, "batch.gradient_accumulation");
   CompleteLength();
+  CompleteTarget();
   Take(batch.packing, stack_.batch.packing, "none", "batch.packing");
   Take(batch.length_varies, false, "batch.length_varies");
   CompleteCheckpointing();

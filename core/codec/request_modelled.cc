@@ -102,6 +102,9 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   refuser.Only("gradient_checkpointing", request.checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
   // Several forward passes of one compiled model are not traced yet.
   if (*request.compile && *request.task != "sft" && *request.task != "pretrain") refuser.Refuse("compile", "true");
+  // Other stacks have no class for them, or one of their own.
+  const bool own_classes = *request.stack != "transformers" && *request.stack != "deepspeed";
+  if (reading.workload.architecture.encodes_source() && own_classes) refuser.Refuse("stack", *request.stack);
   RefuseParallel(refuser, request.parallel);
   // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.
   if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");

@@ -210,15 +210,14 @@ std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) 
     const bool whole = name.find('.') != name.npos;
     modules.push_back({name, whole ? std::string(name) : Join({parent, ".", name})});
   };
-  for (const LayerRun& run : architecture.runs) {
-    for (const Block& block : run.period) {
-      const auto add_all = [&add](const auto& part, std::string_view parent) {
-        ForEachMatrix(part, [&](const LinearShape& matrix) { add(matrix, parent); });
-      };
-      std::visit([&](const auto& part) { add_all(part, family->attention_path); }, block.mixer);
-      std::visit([&](const auto& part) { add_all(part, family->mlp_path); }, block.feed_forward);
-    }
-  }
+  const auto add_all = [&add](const auto& part, std::string_view parent) {
+    ForEachMatrix(part, [&](const LinearShape& matrix) { add(matrix, parent); });
+  };
+  ForEachBlock(architecture, [&](const Block& block, std::int64_t /*repeats*/) {
+    std::visit([&](const auto& part) { add_all(part, family->attention_path); }, block.mixer);
+    if (block.cross) add_all(*block.cross, family->attention_path);
+    std::visit([&](const auto& part) { add_all(part, family->mlp_path); }, block.feed_forward);
+  });
   if (architecture.vision) {  // its names are whole paths
     ForEachMatrix(*architecture.vision, [&](const LinearShape& matrix) { add(matrix, ""); });
   }

@@ -85,6 +85,8 @@ std::string ShapeInWords(Size size) {
       return "completion tokens x " + width;
     case Axis::kScores:
       return "batch x " + width + " x length x length";
+    case Axis::kPairs:
+      return width + " x length x length";
     case Axis::kChunk:
       return "chunk x " + width;
     case Axis::kSequences:

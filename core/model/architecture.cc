@@ -1,5 +1,6 @@
 #include "core/model/architecture.h"
 
+#include <cstddef>
 #include <string>
 #include <variant>
 
@@ -82,11 +83,13 @@ void ValidatePart(Issues& issues, const Attention& attention) {
 
 }  // namespace
 
-std::int64_t Architecture::layers() const {
+std::int64_t CountLayers(const std::vector<LayerRun>& runs) {
   std::int64_t count = 0;
   for (const LayerRun& run : runs) count += run.repeats * static_cast<std::int64_t>(run.period.size());
   return count;
 }
+
+std::int64_t Architecture::layers() const { return CountLayers(encoder_runs) + CountLayers(runs); }
 
 void UnstackExperts(Architecture& architecture) {
   for (LayerRun& run : architecture.runs) {
@@ -107,13 +110,13 @@ Issues Validate(const Architecture& architecture) {
   RequirePositive(issues, "hidden_size", architecture.hidden_size);
   RequirePositive(issues, "vocab_size", architecture.vocab_size);
   RequirePositive(issues, "num_hidden_layers", architecture.layers());
-  for (const LayerRun& run : architecture.runs) {
-    for (const Block& block : run.period) {
-      std::visit([&issues](const auto& part) { ValidatePart(issues, part); }, block.feed_forward);
-      std::visit([&issues](const auto& part) { ValidatePart(issues, part); }, block.mixer);
-      if (HasError(issues)) return issues;  // the blocks of a model share their faults: say each once
-    }
-  }
+  const std::size_t before = issues.size();
+  ForEachBlock(architecture, [&issues, before](const Block& block, std::int64_t /*repeats*/) {
+    if (issues.size() > before) return;  // the blocks of a model share their faults: say each once
+    std::visit([&issues](const auto& part) { ValidatePart(issues, part); }, block.feed_forward);
+    std::visit([&issues](const auto& part) { ValidatePart(issues, part); }, block.mixer);
+    if (block.cross) ValidatePart(issues, *block.cross);
+  });
   return issues;
 }
 

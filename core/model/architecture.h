@@ -26,7 +26,8 @@ enum class EncoderKind : std::uint8_t {
   kModernBert,  ///< dense without bias, gelu and norm before either head
 };
 
-/// A language model as its library builds it: a decoder, or an encoder. Plain data; `Validate` says what must hold.
+/// A language model as its library builds it: a decoder, an encoder, or a decoder that attends to an encoder. Plain
+/// data; `Validate` says what must hold.
 struct Architecture {
   std::string model_type;  ///< Hugging Face's name of the class, e.g. "llama"
   std::string text_type;   ///< of the class of its language model, where that is a part of it ("gemma3_text")
@@ -50,15 +51,40 @@ struct Architecture {
   NormKind head_norm = NormKind::kLayerNorm;  ///< of an encoder's head
   bool eager_only = false;                    ///< the class has attention written out only (BLOOM, MPT)
   double embedding_dropout = 0;               ///< GPT-2: dropout after the embeddings
+  double output_dropout = 0;                  ///< T5: dropout after each stack's last norm
+  bool scales_head_input = false;             ///< the last hidden states are multiplied by a constant (T5's tied head)
   NormKind final_norm = NormKind::kRmsNorm;
   bool has_final_norm = true;  ///< OPT-350m has none
   std::vector<LayerRun> runs;
   std::optional<VisionTower> vision;  ///< beside the language model that all else describes
+  /// Of an encoder-decoder: the layers that read the source. `runs` are the decoder's, with cross-attention. Both
+  /// stacks share the token table and have a final norm each.
+  std::vector<LayerRun> encoder_runs;
   /// Prefix of module paths in reports: "model.layers.*" or "transformer.h.*".
   const char* layer_path = "model.layers.*";
 
+  /// Of speech models: frequencies of a frame of sound, and positions that frames come down to; a source of fixed
+  /// length.
+  std::int64_t mel_bins = 0;
+  std::int64_t source_positions = 0;
+
+  bool hears() const { return mel_bins > 0; }
+  bool encodes_source() const { return !encoder_runs.empty(); }
+  /// Of both stacks where there are two.
   std::int64_t layers() const;
 };
+
+std::int64_t CountLayers(const std::vector<LayerRun>& runs);
+
+/// Calls `visit(block, repeats)` for each kind of layer of every run, the encoder's first.
+template <typename Visit>
+void ForEachBlock(const Architecture& architecture, Visit visit) {
+  for (const std::vector<LayerRun>* runs : {&architecture.encoder_runs, &architecture.runs}) {
+    for (const LayerRun& run : *runs) {
+      for (const Block& block : run.period) visit(block, run.repeats);
+    }
+  }
+}
 
 /// As libraries ran experts before they stacked them (transformers before 5): modules in a loop, the router one too.
 /// Classes that never had modules keep their stack and loop over its slices.

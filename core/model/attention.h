@@ -41,6 +41,7 @@ enum class EagerStyle : std::uint8_t {
   kFp32Scores,     ///< queries and keys cast to fp32 before the product (GPT-J, GPT-Neo)
   kSinks,          ///< a column for the sinks joined to the scores, softmax in their dtype (gpt-oss)
   kBiasedProduct,  ///< the product is added to the ALiBi bias in one operation (BLOOM)
+  kBiasInPlace,    ///< the bias is added to the scores in place; softmax in fp32, cast back (T5)
 };
 
 /// Additions to the scores that stand for positions.
@@ -48,6 +49,7 @@ enum class ScoreBias : std::uint8_t {
   kNone,
   kAlibi,         ///< a line for every head, made once by the model (BLOOM, MPT)
   kAlibiPerPair,  ///< a matrix for every head, added to the mask (Baichuan 13B)
+  kRelative,      ///< a trained number for every head and distance, made by a stack's first layer for all (T5)
 };
 
 struct Attention {
@@ -72,6 +74,9 @@ struct Attention {
 
   bool norms_turned = false;  ///< queries and keys are normalized after positions turned them (Llama 4, HunYuan)
   bool output_gate = false;   ///< q is projected with a gate whose sigmoid multiplies the output (Qwen3-Next)
+  /// Rows of the table that a kRelative bias is looked up in; 0 in the layers that take the first one's.
+  std::int64_t relative_buckets = 0;
+  bool copies_heads = false;  ///< queries are scaled, and all three are copied head by head before the kernel (Whisper)
   bool sinks = false;         ///< one trained score a head that takes attention away from all keys (gpt-oss)
 
   /// Width of a head of values and of the output.

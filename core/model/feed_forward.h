@@ -11,6 +11,8 @@ struct Mlp {
   bool fused_gate = false;  ///< gate and up are one matrix of twice the width, `up`, cut in two afterwards (Phi-3)
   LinearShape gate, up, down;
   Activation activation = Activation::kSilu;
+  double dropout = 0;          ///< of what the last matrix reads (T5)
+  bool casts_to_down = false;  ///< which is then cast to the dtype of that matrix's weight (T5)
 
   /// Width between the matrices.
   std::int64_t width() const { return down.in_features; }

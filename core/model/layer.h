@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "core/model/attention.h"
@@ -32,11 +33,13 @@ enum class Arrangement : std::uint8_t {
   kParallelTwoNorms,  ///< the same with a norm for each part (GPT-NeoX, Falcon 40B)
 };
 
-/// One layer of a decoder.
+/// One layer of a decoder or of an encoder.
 struct Block {
   Arrangement arrangement = Arrangement::kPreNorm;
   NormKind norm = NormKind::kRmsNorm;
   Mixer mixer;
+  /// Between the two: attention from the target to the encoder's output, with a norm of its own (encoder-decoders).
+  std::optional<Attention> cross;
   FeedForward feed_forward;
   bool lacks_first_norm = false;  ///< the first layer of ModernBERT: the embeddings were normalized already
   double residual_dropout = 0;    ///< dropout on the output of attention and of the MLP (GPT-2)
@@ -52,6 +55,7 @@ void ForEachMatrix(const NoPart& /*none*/, Visit /*visit*/) {}
 template <typename Visit>
 void ForEachMatrix(const Block& block, Visit visit) {
   std::visit([&visit](const auto& mixer) { ForEachMatrix(mixer, visit); }, block.mixer);
+  if (block.cross) ForEachMatrix(*block.cross, visit);
   std::visit([&visit](const auto& feed_forward) { ForEachMatrix(feed_forward, visit); }, block.feed_forward);
 }
 

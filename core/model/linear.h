@@ -15,6 +15,8 @@ struct LinearShape {
   /// Written as x @ weight.T + bias instead of a call of torch.nn.functional.linear (Falcon): autocast caches no copy
   /// of a view.
   bool by_hand = false;
+  /// Kept out of quantization, and in fp32 where the model is loaded in fp16 (transformers' _keep_in_fp32_modules).
+  bool stays_wide = false;
 
   bool operator==(const LinearShape&) const = default;
 };
@@ -23,6 +25,8 @@ enum class NormKind : std::uint8_t {
   kRmsNorm,            ///< Llama's: fp32 inside, cast back, then times the weight
   kRmsNormUnitGain,    ///< Gemma's: fp32 inside, times (1 + weight) in fp32, then cast back
   kRmsNormFp32Gain,    ///< OLMo 2's and gpt-oss's: fp32 inside, times the weight in fp32, then cast back
+  kRmsNormPromoted,    ///< T5's: statistics in fp32, which the product takes over; cast to 16 bits only for 16-bit
+                       ///< weights
   kRmsNormBare,        ///< in fp32, without parameters, cast back (Llama 4's queries and keys)
   kLayerNorm,          ///< torch.nn.LayerNorm with weight and bias
   kLayerNormNoBias,    ///< the same kernel with a weight only (MPT, ModernBERT)

@@ -28,6 +28,7 @@ std::int64_t VectorsOf(NormKind kind) {
     case NormKind::kRmsNorm:
     case NormKind::kRmsNormUnitGain:
     case NormKind::kRmsNormFp32Gain:
+    case NormKind::kRmsNormPromoted:
     case NormKind::kLayerNormNoBias:
     case NormKind::kLayerNormWritten:
       break;
@@ -63,6 +64,7 @@ Number Part(const NoPart& /*none*/) {
 template <typename Number>
 Number Part(const Attention& attention) {
   Number count = QkNorms<Number>(attention) + static_cast<Number>(attention.sinks ? attention.heads : 0);
+  count += static_cast<Number>(attention.relative_buckets) * static_cast<Number>(attention.heads);
   ForEachMatrix(attention, [&count](const LinearShape& matrix) { count += Linear<Number>(matrix); });
   return count;
 }
@@ -137,7 +139,7 @@ Number Part(const Experts& experts) {
 
 /// Norms of the hidden size in a layer: as many for each part that the layer has, one for both in a parallel one.
 std::int64_t NormsOf(const Block& block) {
-  const std::int64_t parts = (std::holds_alternative<NoPart>(block.mixer) ? 0 : 1) +
+  const std::int64_t parts = (std::holds_alternative<NoPart>(block.mixer) ? 0 : 1) + (block.cross ? 1 : 0) +
                              (std::holds_alternative<NoPart>(block.feed_forward) ? 0 : 1);
   switch (block.arrangement) {
     case Arrangement::kSandwichNorm:
@@ -164,6 +166,7 @@ template <typename Number>
 Counts<Number> Count(const Block& block, std::int64_t hidden_size) {
   Counts<Number> counts;
   counts.attention = std::visit([](const auto& part) { return Part<Number>(part); }, block.mixer);
+  if (block.cross) counts.attention += Part<Number>(*block.cross);
   counts.mlp = std::visit([](const auto& part) { return Part<Number>(part); }, block.feed_forward);
   counts.norms = static_cast<Number>(NormsOf(block)) * Norm<Number>(block.norm, hidden_size);
   return counts;
@@ -213,15 +216,12 @@ Number Head(const Architecture& architecture, Number table, Number width) {
 template <typename Number>
 Counts<Number> Count(const Architecture& architecture) {
   Counts<Number> total;
-  for (const LayerRun& run : architecture.runs) {
-    const auto repeats = static_cast<Number>(run.repeats);
-    for (const Block& block : run.period) {
-      const Counts<Number> counts = Count<Number>(block, architecture.hidden_size);
-      total.attention += repeats * counts.attention;
-      total.mlp += repeats * counts.mlp;
-      total.norms += repeats * counts.norms;
-    }
-  }
+  ForEachBlock(architecture, [&](const Block& block, std::int64_t repeats) {
+    const Counts<Number> counts = Count<Number>(block, architecture.hidden_size);
+    total.attention += static_cast<Number>(repeats) * counts.attention;
+    total.mlp += static_cast<Number>(repeats) * counts.mlp;
+    total.norms += static_cast<Number>(repeats) * counts.norms;
+  });
   const auto hidden = static_cast<Number>(architecture.hidden_size);
   const auto width =
       static_cast<Number>(architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size);
@@ -229,10 +229,15 @@ Counts<Number> Count(const Architecture& architecture) {
   total.embedding = rows * width + static_cast<Number>(architecture.position_rows) * hidden;
   if (architecture.embedding_width > 0) total.embedding += 2 * width * hidden;  // projected in and out
   total.embedding += static_cast<Number>(architecture.token_types) * hidden;
+  if (architecture.hears()) {  // two convolutions over three frames each, and the positions after them
+    const auto bins = static_cast<Number>(architecture.mel_bins);
+    total.embedding += hidden * (3 * bins + 1 + 3 * hidden + 1 + static_cast<Number>(architecture.source_positions));
+  }
   total.head = Head<Number>(architecture, rows * width, width);
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});
   if (architecture.vision) total.vision = Tower<Number>(*architecture.vision);
+  if (architecture.encodes_source()) total.norms += norm;
   return total;
 }
 

@@ -11,11 +11,7 @@ namespace {
 /// Calls `visit(linear)` for every matrix that an adapter may sit on, each kind of block once.
 template <typename Visit>
 void ForEachLinear(const Architecture& architecture, Visit visit) {
-  for (const LayerRun& run : architecture.runs) {
-    for (const Block& block : run.period) {
-      ForEachMatrix(block, visit);
-    }
-  }
+  ForEachBlock(architecture, [&visit](const Block& block, std::int64_t /*repeats*/) { ForEachMatrix(block, visit); });
   if (architecture.vision) ForEachMatrix(*architecture.vision, visit);
 }
 
@@ -97,6 +93,50 @@ void ValidateStages(Issues& issues, const Workload& workload) {
                     .values = {{"value", value}, {"high", high}}});
 }
 
+void NotModelled(Issues& issues, const char* field, const char* message) {
+  issues.push_back({.code = "not_modelled", .field = field, .message = message, .values = {}});
+}
+
+/// What is traced of an encoder-decoder: whole layers on one rank, in the order of transformers' own classes.
+void ValidateEncoderDecoder(Issues& issues, const Workload& workload) {
+  if (workload.task != Task::kSft && workload.task != Task::kPretrain) {
+    NotModelled(issues, "task", "An encoder-decoder trains on pairs of source and target (sft) here.");
+  }
+  if (workload.method.kind == MethodKind::kFreeze) {
+    NotModelled(issues, "method.kind", "Freezing layers of an encoder-decoder is not modelled yet.");
+  }
+  const Parallel& parallel = workload.parallel;
+  if (parallel.tensor * parallel.pipeline * parallel.context > 1 || ShardsParameters(parallel.strategy) ||
+      parallel.strategy == Strategy::kDeviceMap) {
+    NotModelled(issues, "parallel", "An encoder-decoder divided among GPUs is not modelled yet: only copies are.");
+  }
+  if (workload.batch.packing != Packing::kNone) {
+    NotModelled(issues, "batch.packing", "Sources and targets of an encoder-decoder are padded here, not packed.");
+  }
+  if (workload.loss != Loss::kStandard) {
+    NotModelled(issues, "loss", "An encoder-decoder's class has its own loss; others are not modelled yet.");
+  }
+  if (workload.checkpointing == Checkpointing::kSelective || workload.checkpointing == Checkpointing::kOffload) {
+    NotModelled(issues, "gradient_checkpointing", "An encoder-decoder's layers run again whole here, or not at all.");
+  }
+  const QuantizationKind kind = workload.quantization.kind;
+  if (kind != QuantizationKind::kNone && kind != QuantizationKind::kNf4 && kind != QuantizationKind::kFp4 &&
+      kind != QuantizationKind::kInt8) {
+    NotModelled(issues, "quantization.kind", "Of quantized encoder-decoders only bitsandbytes' are modelled.");
+  }
+  if (workload.precision.weights == Dtype::kFp16) {
+    NotModelled(issues, "precision.weights",
+                "An encoder-decoder in fp16 is not modelled yet: its class clamps its states.");
+  }
+  if (workload.architecture.hears() && workload.attention == AttentionKernel::kEager) {
+    NotModelled(issues, "attention", "Attention over frames of sound is modelled with fused kernels only.");
+  }
+  if (workload.architecture.hears() && workload.evaluation.per_device > 0) {
+    NotModelled(issues, "evaluation", "Evaluation of a speech model is not modelled yet.");
+  }
+  if (workload.compile) NotModelled(issues, "compile", "A compiled encoder-decoder is not modelled yet.");
+}
+
 }  // namespace
 
 std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
@@ -142,6 +182,7 @@ Issues Validate(const Workload& workload) {
                       .message = "An encoder trains as a masked language model (sft) or as a classifier (seqcls) here.",
                       .values = {}});
   }
+  if (workload.architecture.encodes_source()) ValidateEncoderDecoder(issues, workload);
   ValidateShares(issues, workload);
   ValidateStages(issues, workload);
   for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));

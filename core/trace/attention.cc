@@ -95,6 +95,12 @@ bool TakesTokensFirst(AttentionKernel kernel) {
   return kernel == AttentionKernel::kFlash || kernel == AttentionKernel::kXformers;
 }
 
+/// The same where the class copies it head by head itself.
+Value CopiedHeads(Tracer& tracer, const Attention& attention, Value projection) {
+  if (!attention.copies_heads) return AsHeads(tracer, projection, false);
+  return tracer.Copy(tracer.Reshape(projection), "heads");
+}
+
 /// One matrix for all three, split or sliced. Slices of a fused projection may be copied for every query head.
 Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden,
                    bool by_tokens) {
@@ -136,6 +142,13 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
     return Forward(tracer, norm_module, x, context.tokens * rows);
   };
   Heads heads;
+  if (attention.copies_heads) {
+    heads.query = CopiedHeads(tracer, attention, tracer.Scale(Forward(tracer, module.query, hidden)));
+    heads.key = CopiedHeads(tracer, attention, Forward(tracer, module.key, hidden));
+    heads.value = CopiedHeads(tracer, attention, Forward(tracer, module.value, hidden));
+    heads.by_heads = true;
+    return heads;
+  }
   Value query = Forward(tracer, module.query, hidden);
   if (attention.output_gate) {  // each head's query and gate lie side by side
     std::array<Value, 2> parts = tracer.Halve(tracer.Reshape(query));
@@ -177,6 +190,9 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
     module.query_norm = factory.MakeNorm(attention.qk_norm_kind, "q_norm", query, place);
     module.key_norm = factory.MakeNorm(attention.qk_norm_kind, "k_norm", key, place);
   }
+  if (attention.relative_buckets > 0) {
+    module.relative_table = factory.MakeRelativeTable(attention.relative_buckets, attention.heads, place);
+  }
   if (attention.sinks) {
     module.sinks = factory.MakeVector("self_attn", "sinks", attention.heads, Term::kAttention, place);
   }
@@ -191,6 +207,7 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
   tracer.scope.module = "self_attn";
   RotateHeads(tracer, *module.attention, context, heads);
   heads.sinks = module.sinks;
+  heads.relative_table = module.relative_table;
   if (module.attention->norms_turned && module.attention->qk_norm != QkNorm::kNone) {
     const auto rows = [&](std::int64_t count) { return context.tokens * static_cast<double>(count); };
     heads.query = Forward(tracer, module.query_norm, heads.query, rows(module.attention->heads));
@@ -203,6 +220,26 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
   Value merged = fused && heads.by_heads ? tracer.Copy(result.output, "output by tokens") : tracer.View(result.output);
   result.output.Drop();
   if (heads.gate) merged = tracer.Mul(std::move(merged), tracer.Sigmoid(heads.gate));
+  return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
+}
+
+MixerResult ForwardCross(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
+                         const Value& hidden) {
+  tracer.scope.term = Term::kAttention;
+  const Attention& attention = *module.attention;
+  Heads heads;
+  heads.crosses = true;
+  heads.hidden = tracer.DtypeOf(hidden);
+  heads.by_heads = attention.copies_heads;
+  Value query = Forward(tracer, module.query, hidden);
+  if (attention.copies_heads) query = tracer.Scale(std::move(query));
+  heads.query = CopiedHeads(tracer, attention, std::move(query));
+  heads.key = CopiedHeads(tracer, attention, Forward(tracer, module.key, context.source));
+  heads.value = CopiedHeads(tracer, attention, Forward(tracer, module.value, context.source));
+  tracer.scope.module = "cross_attn";
+  MixerResult result = Attend(tracer, attention, context, heads);
+  const Value merged = heads.by_heads ? tracer.Copy(result.output, "output by tokens") : tracer.View(result.output);
+  result.output.Drop();
   return {Forward(tracer, module.output, merged), std::move(result.probabilities)};
 }
 

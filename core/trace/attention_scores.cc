@@ -40,6 +40,7 @@ Value Probabilities(Tracer& tracer, const Attention& attention, const Heads& hea
     case EagerStyle::kFp32Scores:
     case EagerStyle::kSinks:
     case EagerStyle::kBiasedProduct:
+    case EagerStyle::kBiasInPlace:
       break;
   }
   scores = tracer.Softmax(tracer.Cast(scores, Dtype::kFp32));
@@ -123,6 +124,7 @@ MixerResult Sdpa(Tracer& tracer, const Attention& attention, const LayerContext&
 MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
   switch (context.kernel) {
     case AttentionKernel::kEager:
+      if (attention.eager == EagerStyle::kBiasInPlace) return AttendRelative(tracer, attention, context, heads);
       return Eager(tracer, attention, context, heads);
     case AttentionKernel::kSdpa:
       return Sdpa(tracer, attention, context, heads);
@@ -148,7 +150,10 @@ MixerResult Attend(Tracer& tracer, const Attention& attention, const LayerContex
                           workload.habits.selective_checkpoint == SelectiveCheckpoint::kCoreAttention;
   if (!runs_again) return CoreAttention(tracer, attention, context, heads);
   // It runs again when `heads` is long gone, on copies of its inputs; a gate multiplies later, outside of it.
-  const Heads rest{{}, {}, {}, heads.hidden, heads.by_heads, {}, heads.sinks};
+  Heads rest;
+  rest.hidden = heads.hidden;
+  rest.by_heads = heads.by_heads;
+  rest.sinks = heads.sinks;
   const auto core = [&tracer, &attention, &context, rest](const std::array<Value, 3>& inputs) {
     tracer.scope = {"self_attn", Term::kAttention, true};
     Heads again = rest;

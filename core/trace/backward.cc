@@ -402,9 +402,19 @@ void Tracer::RunCheckpoint(std::int32_t index) {
   checkpoint_ = node.recomputation;
   Value out = RunAgain(recomputation, inputs);
   const Edge seed = At(out).source;
+  std::array<Edge, 3> made;
+  std::size_t slot = 0;
+  for (Value* value : recomputation.made) {
+    ++slot;
+    if (*value) made[slot] = At(*value).source;
+    value->Drop();
+  }
   if (recomputation.rule.recompute != Recompute::kReentrant) out.Drop();
 
   Deposit(seed, node.gradients[0]);
+  for (std::size_t i = 1; i < made.size(); ++i) {
+    if (node.gradients[i] != kNoStorage) Deposit(made[i], node.gradients[i]);
+  }
   for (auto i = static_cast<std::int32_t>(nodes_.size()) - 1; i >= first; --i) RunNode(i);
   Results results = kNoResults;
   for (std::size_t i = 0; i < node.inputs; ++i) {
@@ -418,6 +428,7 @@ void Tracer::RunCheckpoint(std::int32_t index) {
     inputs[i].Drop();
     if (!recomputation.rule.to_host) Release(node.saved[i]);
   }
+  for (std::size_t i = node.inputs; i < node.saved_count; ++i) Release(node.saved[i]);
   for (std::size_t i = 0; i < node.inputs; ++i) {
     if (results[i] != kNoStorage) Deposit(node.edges[i], results[i]);
   }

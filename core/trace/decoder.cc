@@ -75,6 +75,14 @@ Value ForwardParallel(Tracer& tracer, const LayerModule& layer, const LayerConte
   return AddResidual(tracer, layer, hidden, sum);
 }
 
+/// The decoder's states of a token ask the encoder's output.
+Value AttendToSource(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
+  const Value normed = Normalize(tracer, context, layer.cross_norms.before, hidden);
+  MixerResult mixed = ForwardCross(tracer, *layer.cross, context, normed);
+  Value states = tracer.Dropout(std::move(mixed.output), layer.block->residual_dropout);
+  return AddResidual(tracer, layer, hidden, states);
+}
+
 /// One part after the other, each with the norms that the arrangement gives it.
 Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
   const double dropout = layer.block->residual_dropout;
@@ -90,6 +98,8 @@ Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerCon
     states = AddResidual(tracer, layer, normed_residual ? normed : hidden, states);
     states = Normalize(tracer, context, layer.mixer_norms.after_addition, states);
   }
+  const Value attended = layer.cross ? states : Value();  // T5Block's name for it lives to its end
+  if (layer.cross) states = AttendToSource(tracer, layer, context, states);
   if (std::holds_alternative<NoPart>(layer.feed_forward)) return states;
   Value residual = states;
   states = Normalize(tracer, context, layer.feed_forward_norms.before, states);
@@ -130,6 +140,7 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
     case Arrangement::kParallelTwoNorms:
     case Arrangement::kNormedResidual:
       if (mixes && !block.lacks_first_norm) layer.mixer_norms.before = norm("input_layernorm");
+      if (block.cross) layer.cross_norms.before = norm("cross_attention_layernorm");
       if (feeds) layer.feed_forward_norms.before = norm("post_attention_layernorm");
       break;
   }
@@ -137,12 +148,18 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
 
 }  // namespace
 
+void LayerContext::DropTensors() {
+  for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask}) value->Drop();
+  if (biases != nullptr) *biases = {};
+}
+
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place) {
   LayerModule layer;
   layer.block = &block;
   MakeNorms(factory, layer, hidden_size, place);
   layer.mixer =
       std::visit([&](const auto& part) -> MixerModule { return MakePart(factory, part, place); }, block.mixer);
+  if (block.cross) layer.cross = MakePart(factory, *block.cross, place);
   layer.feed_forward = std::visit([&](const auto& part) -> FeedForwardModule { return MakePart(factory, part, place); },
                                   block.feed_forward);
   return layer;

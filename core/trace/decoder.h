@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -14,6 +15,7 @@ struct AttentionModule {
   LinearModule query, key, value, output;
   NormModule query_norm, key_norm;
   Value sinks;
+  Value relative_table;  ///< empty but in the layer that makes the biases
 };
 
 struct LatentAttentionModule {
@@ -96,9 +98,16 @@ struct LayerModule {
   std::int32_t unit = -1;  ///< of the sharding library; -1 where parameters are not sharded
   const Block* block = nullptr;
   bool checkpointed = false;  ///< runs again in backward
-  PartNorms mixer_norms, feed_forward_norms;
+  PartNorms mixer_norms, cross_norms, feed_forward_norms;
   MixerModule mixer;
+  std::optional<AttentionModule> cross;
   FeedForwardModule feed_forward;
+};
+
+/// Biases of the scores that a stack's first layer makes and the others add too (T5): of attention within the stack,
+/// and from it to the encoder's output. Both hold the mask.
+struct SharedBiases {
+  Value own, cross;
 };
 
 /// What every layer reads beside its input: made once a step by the model, before the layers.
@@ -110,6 +119,15 @@ struct LayerContext {
   Value mask;                  ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
   Dtype dtype = Dtype::kBf16;  ///< of the hidden states before the layers
   Value bias;                  ///< ALiBi's line for every head; empty otherwise
+  Value source;                ///< the encoder's output, in an encoder-decoder's decoder
+  Value cross_mask;            ///< as `mask`, over the source
+  std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
+  std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
+
+  /// It belongs to one stack of an encoder-decoder, whose layers pass it on, and not to the whole step.
+  bool of_one_stack = false;
+  /// Forgets what the model's forward made for its layers.
+  void DropTensors();
 };
 
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place);

@@ -35,13 +35,12 @@ Value Pool(Tracer& tracer, const Architecture& architecture, const EncoderHead& 
   return tracer.Dropout(tracer.Tanh(Forward(tracer, head.dense, first)), dropout);
 }
 
-/// torch.nn.CrossEntropyLoss in the dtype of the scores; autocast makes it fp32.
-Value CrossEntropy(Tracer& tracer, const Value& scores, Value labels) {
+}  // namespace
+
+Value OwnCrossEntropy(Tracer& tracer, const Value& scores, Value labels) {
   Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
   return tracer.NegativeLogLikelihood(std::move(log_probabilities), std::move(labels));
 }
-
-}  // namespace
 
 EncoderHead MakeEncoderHead(ModuleFactory& factory, const Architecture& architecture, const Value& table) {
   const std::int64_t hidden = architecture.hidden_size;
@@ -73,7 +72,7 @@ Value TraceEncoderLoss(Tracer& tracer, const Workload& workload, const EncoderHe
     const Value states = Transform(tracer, head, hidden, kOnePerToken);
     logits = Forward(tracer, head.output, states);
   }
-  Value loss = CrossEntropy(tracer, logits, labels);
+  Value loss = OwnCrossEntropy(tracer, logits, labels);
   tracer.EndAutocast();
   if (workload.precision.autocast && workload.habits.outputs_upcast) {
     Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32

@@ -177,7 +177,8 @@ Value Tracer::ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk)
   return AddOutput(node, Allocate(kScalar, Dtype::kFp32, "loss"), kScalar, Dtype::kFp32);
 }
 
-Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule) {
+Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule,
+                         std::initializer_list<Value*> made, std::initializer_list<const Value*> held) {
   Node node;
   node.kind = OpKind::kCheckpoint;
   node.scope = scope;
@@ -185,7 +186,7 @@ Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& input
     if (input) AddInput(node, input);
   }
   node.recomputation = static_cast<std::int32_t>(recomputations_.size());
-  recomputations_.push_back({module, rule, 0, {}});
+  recomputations_.push_back({module, rule, 0, {}, made});
   const Mode outer = std::exchange(mode_, Mode::kDiscard);
   checkpoint_ = node.recomputation;
   products_ = 0;
@@ -211,9 +212,20 @@ Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& input
       Refer(storage);
     }
   }
+  for (const Value* value : held) {
+    if (!*value) continue;
+    Refer(At(*value).storage);
+    node.saved[node.saved_count++] = At(*value).storage;
+  }
   node.out_elements = tensor.elements;
   node.out_dtype = tensor.dtype;
-  tensor.source = {static_cast<std::int32_t>(nodes_.size()), 0};
+  const auto index = static_cast<std::int32_t>(nodes_.size());
+  tensor.source = {index, 0};
+  std::uint8_t slot = 0;
+  for (const Value* value : made) {
+    ++slot;
+    if (*value && At(*value).requires_gradient) At(*value).source = {index, slot};
+  }
   nodes_.push_back(node);
   return out;
 }

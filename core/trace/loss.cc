@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/trace/encoder_head.h"
+
 namespace tunefit {
 namespace {
 
@@ -167,6 +169,20 @@ Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModu
   return loss;
 }
 
+/// Encoder-decoders have the loss written into their class: no upcast, no shift, for the labels are the target itself
+/// (T5ForConditionalGeneration.forward).
+Value LossOfTarget(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+                   const Value& labels) {
+  const Value states = workload.architecture.scales_head_input ? tracer.Scale(hidden) : hidden;
+  const Value logits = Forward(tracer, head, states);
+  Value loss = OwnCrossEntropy(tracer, logits, labels);
+  tracer.EndAutocast();
+  if (workload.precision.autocast && workload.habits.outputs_upcast) {
+    const Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
+  }
+  return loss;
+}
+
 }  // namespace
 
 Value TraceLogits(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
@@ -203,6 +219,7 @@ Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& he
                 const Value& labels, Value last_logits) {
   tracer.BeginSection(Moment::kLoss, -1, 1, 1);
   tracer.scope = {head.path, Term::kLogitsAndLoss, false};
+  if (workload.architecture.encodes_source()) return LossOfTarget(tracer, workload, head, hidden, labels);
   switch (workload.loss) {
     case Loss::kChunked:
       return ChunkedLossOf(tracer, workload, head, hidden, std::move(last_logits));

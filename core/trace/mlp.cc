@@ -55,6 +55,15 @@ Value FusedGate(Tracer& tracer, const MlpModule& module, const Value& hidden) {
   return Forward(tracer, module.down, product);
 }
 
+/// The last matrix, with what some classes do to its input.
+Value Down(Tracer& tracer, const MlpModule& module, Value states) {
+  const Mlp& mlp = *module.mlp;
+  states = tracer.Dropout(std::move(states), mlp.dropout);
+  if (mlp.casts_to_down && module.down.weight)
+    states = tracer.Cast(std::move(states), tracer.DtypeOf(module.down.weight));
+  return Forward(tracer, module.down, states);
+}
+
 }  // namespace
 
 Value Activate(Tracer& tracer, Activation activation, Value x, const ActivationScalars& scalars) {
@@ -102,7 +111,7 @@ Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& conte
     Value up = Forward(tracer, module.up, hidden);
     tracer.scope.module = "mlp.act";
     Value active = Activate(tracer, mlp.activation, std::move(up), module.scalars);
-    return Forward(tracer, module.down, active);
+    return Down(tracer, module, std::move(active));
   }
   if (mlp.fused_gate) return FusedGate(tracer, module, hidden);
   Value gate = Forward(tracer, module.gate, hidden);
@@ -117,7 +126,7 @@ Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& conte
   Value up = Forward(tracer, module.up, hidden);
   tracer.scope.module = "mlp";
   Value product = tracer.Mul(std::move(gate), std::move(up));
-  return Forward(tracer, module.down, product);
+  return Down(tracer, module, std::move(product));
 }
 
 }  // namespace tunefit

@@ -1,30 +1,22 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "core/trace/decoder.h"
 #include "core/trace/encoder_head.h"
-#include "core/trace/training_step.h"
+#include "core/trace/stack.h"
 
 namespace tunefit {
-
-/// A stretch of a model's layers that is traced once: `repeats` periods in a row are equal to it.
-struct Stretch {
-  std::vector<LayerModule> layers;
-  std::int64_t first_layer = 0;
-  std::int64_t repeats = 1;
-};
 
 /// A model as its library built it, ready to be run as often as a task runs it.
 struct TracedModel {
   const Workload* workload = nullptr;
-  std::vector<LayerRun> runs;  ///< the layers point into it
-  std::vector<Stretch> stretches;
+  LayerStack layers;
+  std::optional<LayerStack> encoder;  ///< of an encoder-decoder, whose decoder `layers` is
   Value table, positions, token_types;
+  Value source_positions;  ///< of a speech model's encoder: never train
+  std::optional<LinearModule> first_convolution, second_convolution;
   std::optional<LinearModule> project_in, project_out;  ///< where the token table is narrower than the layers
-  std::optional<NormModule> embedding_norm, final_norm;
+  std::optional<NormModule> embedding_norm;
   LinearModule head;
   std::optional<EncoderHead> encoder_head;  ///< instead of `head`, where the model is an encoder
 };

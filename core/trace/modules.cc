@@ -35,6 +35,11 @@ Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
   return workload_.precision.weights;
 }
 
+Dtype ModuleFactory::WideDtype() const {
+  const Dtype dtype = UnquantizedDtype(false);
+  return dtype == Dtype::kFp16 ? Dtype::kFp32 : dtype;
+}
+
 Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   const Method& method = workload_.method;
   Adapter adapter;
@@ -61,15 +66,16 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   module.shape = shape;
   module.path = path;
   module.compute = workload_.precision.compute;
-  module.quantized = ProductOf(workload_);
-  module.dequantization = DequantizationOf(workload_);
-  if (Quantized()) {
+  if (Quantized() && !shape.stays_wide) {
+    module.quantized = ProductOf(workload_);
+    module.dequantization = DequantizationOf(workload_);
     AddQuantizedWeight(tracer_, workload_, shape, place.count);
   } else {
     module.fp8 = workload_.precision.fp8_products && place.in_layer && shape.in_features % kFp8Tile == 0 &&
                  shape.out_features % kFp8Tile == 0;
-    module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), UnquantizedDtype(false),
-                                   Term::kWeights, "weight", Trained(), place.count);
+    const Dtype dtype = shape.stays_wide ? WideDtype() : UnquantizedDtype(false);
+    module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), dtype, Term::kWeights, "weight",
+                                   Trained(), place.count);
   }
   if (shape.bias) {
     module.bias = tracer_.Weight(VectorShape(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
@@ -132,6 +138,12 @@ Value ModuleFactory::MakeFrozenVector(std::int64_t width, const char* path, cons
 Value ModuleFactory::MakeVector(const char* path, const char* role, std::int64_t width, Term term, Place place) {
   tracer_.scope = {path, term, place.in_layer};
   return tracer_.Weight(VectorShape(width), UnquantizedDtype(true), Term::kWeights, role, Trained(), place.count);
+}
+
+Value ModuleFactory::MakeRelativeTable(std::int64_t buckets, std::int64_t heads, Place place) {
+  tracer_.scope = {"relative_attention_bias", Term::kAttention, place.in_layer};
+  return tracer_.Weight(MatrixShape(buckets, heads), UnquantizedDtype(false), Term::kWeights, "weight", Trained(),
+                        place.count);
 }
 
 NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place) {
@@ -252,6 +264,16 @@ Value RmsNormFp32Gain(Tracer& tracer, const NormModule& module, const Value& x, 
   return tracer.Cast(hidden, input);
 }
 
+/// T5LayerNorm: the states themselves are multiplied by the fp32 root, and come out in fp32 unless the weight has 16
+/// bits.
+Value RmsNormPromoted(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  const Value variance = tracer.Mean(tracer.Pow(tracer.Cast(x, Dtype::kFp32)), rows);
+  Value hidden = tracer.Mul(x, tracer.Rsqrt(tracer.Shift(variance)));
+  const Dtype weight = tracer.DtypeOf(module.weight);
+  if (BytesPerElement(weight) == 2) hidden = tracer.Cast(std::move(hidden), weight);
+  return tracer.Mul(module.weight, hidden);
+}
+
 /// CohereLayerNorm: mean, variance and gain written out in fp32; the centred states are made twice.
 Value LayerNormWritten(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
   const Dtype input = tracer.DtypeOf(x);
@@ -312,6 +334,8 @@ Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size row
     case NormKind::kRmsNormUnitGain:
     case NormKind::kRmsNormFp32Gain:
       return RmsNormFp32Gain(tracer, module, x, rows);
+    case NormKind::kRmsNormPromoted:
+      return RmsNormPromoted(tracer, module, x, rows);
     case NormKind::kLayerNormWritten:
       return LayerNormWritten(tracer, module, x, rows);
     case NormKind::kLayerNorm:

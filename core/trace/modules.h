@@ -75,6 +75,8 @@ class ModuleFactory {
   void MakeIndexer(const Indexer& indexer, Place place);
   /// One number an expert that the optimizer leaves alone.
   Value MakeFrozenVector(std::int64_t width, const char* path, const char* role, Dtype dtype, Place place);
+  /// A learned bias for every bucket of distances and every head (T5).
+  Value MakeRelativeTable(std::int64_t buckets, std::int64_t heads, Place place);
   /// A small parameter of its own: a scale, a scalar of an activation.
   Value MakeVector(const char* path, const char* role, std::int64_t width, Term term, Place place);
   NormModule MakeNorm(NormKind kind, const char* path, std::int64_t width, Place place);
@@ -101,6 +103,8 @@ class ModuleFactory {
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
+  /// Of a matrix that stays out of quantization.
+  Dtype WideDtype() const;
 
   bool in_trained_layer_ = false;
   bool in_tower_ = false;

@@ -22,6 +22,7 @@ enum class Axis : std::uint8_t {
   kIfBatched,        ///< 1 where b > 1, else 0
   kTokensIfBatched,  ///< b * s where b > 1, else 0: copies that PyTorch avoids for a single sequence
   kKeptIfBatched,    ///< the same of b * kept length
+  kPairs,            ///< s * s: one number for every pair of positions, whatever the sequence
   kShifted,          ///< b * (kept length - 1): logits without the last of each sequence
   kCount,
 };
@@ -88,7 +89,7 @@ struct Axes {
     const double tokens = batch * length;
     if (kept <= 0) kept = length;
     return {{1, length, kept, batch, tokens, batch * kept, tokens * length, chunk.Tokens(batch, length), batched,
-             batched * tokens, batched * batch * kept, batch * (kept - 1)}};
+             batched * tokens, batched * batch * kept, length * length, batch * (kept - 1)}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
 };

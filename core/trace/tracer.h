@@ -229,7 +229,15 @@ class Tracer {
   /// A module of up to three inputs (empty where there is none) and one output.
   using Module = std::function<Value(const std::array<Value, 3>&)>;
   /// Runs `module` without keeping anything but its inputs and what the rule says; runs it again in backward.
-  Value Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule);
+  Value Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule) {
+    return Checkpoint(module, inputs, rule, {}, {});
+  }
+  /// `made`: values that the module sets besides, which others read and send gradients back to; at most two. `held`:
+  /// what its caller passes along, which lives as long as the checkpoint does; at most five.
+  Value Checkpoint(const Module& module, const std::array<Value, 3>& inputs, const CheckpointRule& rule,
+                   std::initializer_list<Value*> made, std::initializer_list<const Value*> held);
+  /// A checkpointed module is being run again.
+  bool recomputing() const { return mode_ == Mode::kRecompute; }
   /// TRL's selective_log_softmax: the log-probability of one label a token. fp32 logits are kept and normalized by
   /// logsumexp, sequence by sequence; others are turned into log-probabilities, which are kept in their place.
   /// Source: trl/trainer/utils.py, selective_log_softmax.
@@ -356,6 +364,7 @@ class Tracer {
     CheckpointRule rule;
     std::int32_t kept = 0;
     std::vector<StorageId> outputs;  ///< kept by the rule, in order of creation
+    std::vector<Value*> made;        ///< outputs besides the first, in their slots
   };
 
   struct WeightCopy {

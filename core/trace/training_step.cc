@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/trace/checkpointing.h"
+#include "core/trace/encoder_decoder.h"
 #include "core/trace/loss.h"
 #include "core/trace/model.h"
 #include "core/trace/offload.h"
@@ -67,7 +68,9 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     units->CarryGradients();
   }
   tracer.scope = {"inputs", Term::kInputs, false};
-  const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
+  const Value ids = MakeSourceInput(tracer, workload);
+  const bool pads = workload.architecture.encodes_source() && !workload.architecture.hears();
+  const Value padding = pads ? tracer.Input(kOnePerToken, Dtype::kInt64, "attention_mask") : Value();
   const Value labels =
       tracer.Input(workload.architecture.labels > 0 ? kOnePerSequence : kOnePerToken, Dtype::kInt64, "labels");
   LayerContext context;
@@ -87,6 +90,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     units->EndForward();
   }
   hidden.Drop();  // the Trainer drops the model's outputs before backward
+  if (!ChecksLayers(workload)) context.source.Drop();
   const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
   tracer.Backward(std::move(loss));
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done

@@ -29,8 +29,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 import transformers
 from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM,
-                          AutoModelForSequenceClassification)
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+                          AutoModelForSequenceClassification, AutoModelForSpeechSeq2Seq)
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 GRANULE_BYTES = 512
@@ -100,6 +100,10 @@ class Lora(nn.Module):
         self.B = nn.Linear(rank, fan_out, bias=False, dtype=dtype)
         self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
         self.scaling = 2.0
+
+    @property
+    def weight(self):
+        return self.base_layer.weight
 
     def forward(self, x):
         result = self.base_layer(x)
@@ -212,12 +216,15 @@ def cuda_dropout():
             q, k, v = (x.to(torch.get_autocast_dtype("cpu")) for x in (q, k, v))
         return FusedDropoutAttention.apply(q, k, v, attn_mask)
 
-    saved_dropout, saved_attention = F.dropout, F.scaled_dot_product_attention
-    F.dropout, F.scaled_dot_product_attention = dropout, attention
+    def rand(*size, **kwargs):
+        return 1.0 if size == ([],) else saved_rand(*size, **kwargs)  # LayerDrop's draw decides without data
+
+    saved_dropout, saved_attention, saved_rand = F.dropout, F.scaled_dot_product_attention, torch.rand
+    F.dropout, F.scaled_dot_product_attention, torch.rand = dropout, attention, rand
     try:
         yield
     finally:
-        F.dropout, F.scaled_dot_product_attention = saved_dropout, saved_attention
+        F.dropout, F.scaled_dot_product_attention, torch.rand = saved_dropout, saved_attention, saved_rand
 
 
 @contextlib.contextmanager
@@ -286,6 +293,8 @@ def refuse_unknown(request):
 def class_of(request, config):
     if request["task"] == "seqcls":
         return AutoModelForSequenceClassification
+    if config.model_type == "whisper":
+        return AutoModelForSpeechSeq2Seq
     if config.is_encoder_decoder:
         return AutoModelForSeq2SeqLM
     return AutoModelForMaskedLM if config.model_type in ENCODERS else AutoModelForCausalLM
@@ -302,6 +311,9 @@ def build(request):
     config._attn_implementation = {"flash_attention_2": "eager"}.get(attention, attention)
     dtype = DTYPES[precision["weights"]]
     model = class_of(request, config).from_config(config, dtype=dtype)
+    if config.is_encoder_decoder and request["model"]["config"].get("tie_word_embeddings") is False:
+        # Configs of T5's family always tie; from_pretrained leaves a head alone that the checkpoint has apart.
+        model.lm_head.weight = nn.Parameter(torch.empty_like(model.lm_head.weight))
     if attention == "flash_attention_2":
         model.config._attn_implementation_internal = "oracle_flash"
         model.config._attn_implementation = "oracle_flash"
@@ -348,7 +360,10 @@ def build(request):
     if request["gradient_checkpointing"] == "full":
         model.gradient_checkpointing_enable({"use_reentrant": False})
         if method["kind"] == "lora":
-            model.get_input_embeddings().register_forward_hook(lambda m, i, out: out.requires_grad_(True))
+            # As enable_input_require_grads: on the embeddings of the model and of every model within it.
+            inner = [m for m in model.modules() if isinstance(m, PreTrainedModel)]
+            for table in {id(m.get_input_embeddings()): m.get_input_embeddings() for m in inner}.values():
+                table.register_forward_hook(lambda m, i, out: out.requires_grad_(True))
     return model
 
 
@@ -367,6 +382,11 @@ def batch_of(request):
     ids = torch.zeros((batch, length), dtype=torch.int64)
     labels = torch.zeros(batch, dtype=torch.int64) if request["task"] == "seqcls" else ids.clone()
     inputs = {"input_ids": ids, "labels": labels}
+    config = request["model"]["config"]
+    if config["model_type"] == "whisper":
+        # The feature extractor's thirty seconds, in the dtype that the first convolution takes; no masks.
+        dtype = torch.float32 if request["precision"].get("autocast") else DTYPES[request["precision"]["weights"]]
+        return {"input_features": torch.zeros((batch, config.get("num_mel_bins", 80), 3000), dtype=dtype), "labels": labels}
     if request["attention"] == "sdpa":
         # An explicit mask, as a padded batch has: causal and padding combined, one byte an element.
         mask = torch.zeros((batch, 1, length, length), dtype=torch.bool)

@@ -57,6 +57,62 @@ VisionTower MakeTower() {
   return tower;
 }
 
+namespace {
+
+Attention MakeT5Attention(const T5Sizes& sizes, bool crosses) {
+  const std::int64_t inner = sizes.heads * sizes.head_dim;
+  Attention attention;
+  attention.heads = attention.kv_heads = sizes.heads;
+  attention.head_dim = sizes.head_dim;
+  attention.query = {crosses ? "EncDecAttention.q" : "SelfAttention.q", sizes.hidden, inner};
+  attention.key = {crosses ? "EncDecAttention.k" : "SelfAttention.k", sizes.hidden, inner};
+  attention.value = {crosses ? "EncDecAttention.v" : "SelfAttention.v", sizes.hidden, inner};
+  attention.output = {crosses ? "EncDecAttention.o" : "SelfAttention.o", inner, sizes.hidden};
+  attention.rotary = Rotary::kNone;
+  attention.eager = EagerStyle::kBiasInPlace;
+  attention.score_bias = ScoreBias::kRelative;
+  attention.dropout = 0.1;
+  return attention;
+}
+
+std::vector<LayerRun> MakeT5Runs(Block block, std::int64_t layers) {
+  Block first = block;
+  std::get<Attention>(first.mixer).relative_buckets = 32;
+  if (layers == 1) return {{{first}, 1}};
+  return {{{first}, 1}, {{block}, layers - 1}};
+}
+
+}  // namespace
+
+Architecture MakeT5(const T5Sizes& sizes) {
+  Architecture architecture;
+  architecture.model_type = "t5";
+  architecture.hidden_size = sizes.hidden;
+  architecture.vocab_size = sizes.vocabulary;
+  architecture.tied_head = architecture.scales_head_input = sizes.tied;
+  architecture.eager_only = true;
+  architecture.embedding_dropout = architecture.output_dropout = 0.1;
+  architecture.final_norm = NormKind::kRmsNormPromoted;
+  Block block;
+  block.norm = NormKind::kRmsNormPromoted;
+  block.mixer = MakeT5Attention(sizes, false);
+  block.residual_dropout = 0.1;
+  Mlp mlp;
+  mlp.gated = sizes.gated;
+  mlp.gate = {"wi_0", sizes.hidden, sizes.intermediate};
+  mlp.up = {sizes.gated ? "wi_1" : "wi", sizes.hidden, sizes.intermediate};
+  mlp.down = {"wo", sizes.intermediate, sizes.hidden};
+  mlp.down.stays_wide = true;
+  mlp.activation = sizes.gated ? Activation::kGeluNew : Activation::kRelu;
+  mlp.dropout = 0.1;
+  mlp.casts_to_down = true;
+  block.feed_forward = mlp;
+  architecture.encoder_runs = MakeT5Runs(block, sizes.layers);
+  block.cross = MakeT5Attention(sizes, true);
+  architecture.runs = MakeT5Runs(block, sizes.decoder_layers);
+  return architecture;
+}
+
 Workload MakeWorkload(const LlamaSizes& sizes) {
   Workload workload;
   workload.architecture = MakeLlama(sizes);

@@ -25,6 +25,21 @@ Architecture MakeLlama(const LlamaSizes& sizes = {});
 /// A tower of three blocks for images, 8 wide, in Siglip's manner, with a projector to states 4,096 wide.
 VisionTower MakeTower();
 
+/// Sizes of a T5-shaped encoder-decoder.
+struct T5Sizes {
+  std::int64_t hidden = 256;
+  std::int64_t heads = 4;
+  std::int64_t head_dim = 64;
+  std::int64_t intermediate = 1024;
+  std::int64_t layers = 6;
+  std::int64_t decoder_layers = 6;
+  std::int64_t vocabulary = 1000;
+  bool gated = false;
+  bool tied = true;
+};
+
+Architecture MakeT5(const T5Sizes& sizes = {});
+
 /// Full bf16 fine-tuning without autocast, flash attention, packed, one sequence of 2,048 tokens.
 Workload MakeWorkload(const LlamaSizes& sizes = {});
 

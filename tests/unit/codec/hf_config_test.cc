@@ -130,6 +130,51 @@ TEST_F(Config, TiesFollowTheClassWhereTheKeyIsMissing) {
   EXPECT_FALSE(Small("gemma2", R"(,"tie_word_embeddings":false)").architecture.tied_head);
 }
 
+TEST_F(Config, T5HasTwoStacksWithABiasTableEach) {
+  const HfConfig config =
+      Read(R"({"model_type":"t5","d_model":64,"d_kv":8,"d_ff":96,"num_layers":3,"num_heads":4,"vocab_size":100,)"
+           R"("feed_forward_proj":"gated-gelu","tie_word_embeddings":false})");
+  ASSERT_TRUE(issues_.empty()) << issues_[0].message;
+  const Architecture& model = config.architecture;
+  ASSERT_EQ(model.encoder_runs.size(), 2U);
+  ASSERT_EQ(model.runs.size(), 2U);
+  EXPECT_EQ(model.layers(), 6);  // no num_decoder_layers: as many
+  EXPECT_EQ(AttentionOf(model.runs[0].period[0]).relative_buckets, 32);
+  EXPECT_EQ(AttentionOf(model.runs[1].period[0]).relative_buckets, 0);
+  EXPECT_FALSE(model.encoder_runs[0].period[0].cross.has_value());
+  const Block& block = model.runs[1].period[0];
+  ASSERT_TRUE(block.cross.has_value());
+  EXPECT_STREQ(block.cross->query.name, "EncDecAttention.q");
+  EXPECT_EQ(block.cross->query.out_features, 32);  // 4 heads of 8, not the width
+  EXPECT_TRUE(MlpOf(block).gated);
+  EXPECT_EQ(MlpOf(block).activation, Activation::kGeluNew);
+  EXPECT_FALSE(model.scales_head_input);
+  const HfConfig plain =
+      Read(R"({"model_type":"t5","d_model":64,"d_kv":8,"d_ff":96,"num_layers":3,"num_heads":4,"vocab_size":100})");
+  EXPECT_FALSE(MlpOf(plain.architecture.runs[0].period[0]).gated);
+  EXPECT_TRUE(plain.architecture.tied_head && plain.architecture.scales_head_input);
+}
+
+TEST_F(Config, WhisperHearsAndItsKeysHaveNoBias) {
+  const HfConfig config = Read(
+      R"({"model_type":"whisper","d_model":64,"encoder_layers":3,"decoder_layers":2,"encoder_attention_heads":4,)"
+      R"("decoder_attention_heads":2,"encoder_ffn_dim":96,"decoder_ffn_dim":128,"num_mel_bins":80,"vocab_size":100})");
+  ASSERT_TRUE(issues_.empty()) << issues_[0].message;
+  const Architecture& model = config.architecture;
+  EXPECT_EQ(model.mel_bins, 80);
+  EXPECT_EQ(model.source_positions, 1500);
+  EXPECT_EQ(model.position_rows, 448);
+  EXPECT_EQ(CountLayers(model.encoder_runs), 3);
+  EXPECT_EQ(CountLayers(model.runs), 2);
+  const Block& block = model.runs[0].period[0];
+  EXPECT_FALSE(AttentionOf(block).key.bias || block.cross->key.bias);
+  EXPECT_TRUE(AttentionOf(block).value.bias && block.cross->output.bias);
+  EXPECT_EQ(AttentionOf(block).heads, 2);
+  EXPECT_EQ(AttentionOf(block).head_dim, 32);
+  EXPECT_EQ(MlpOf(block).width(), 128);
+  EXPECT_EQ(MlpOf(model.encoder_runs[0].period[0]).width(), 96);
+}
+
 TEST_F(Config, Gpt2HasPositionsDropoutAndNoGate) {
   const HfConfig config = Read(R"({"model_type":"gpt2","n_embd":48,"n_layer":2,"n_head":4,"vocab_size":100})");
   const Block block = OnlyBlock(config);

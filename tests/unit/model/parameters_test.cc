@@ -74,6 +74,20 @@ TEST(CountParameters, QkNormsAreOneVectorOrAsWideAsTheHeads) {
             (attention.heads + attention.kv_heads) * attention.head_dim);
 }
 
+TEST(CountParameters, ATinyT5ByHand) {
+  // Tables 10 x 8 for tokens and for the head. An attention is four matrices of 8 x 8: 256; each encoder layer has one,
+  // each decoder layer two; each stack's first layer a bias for 32 buckets and 2 heads. An MLP is three matrices of
+  // 8 x 16. Norms of 8: two in an encoder layer, three in a decoder layer, one at the end of each stack.
+  const test::T5Sizes sizes{8, 2, 4, 16, 2, 1, 10, true, false};
+  const ParameterCounts counts = CountParameters(test::MakeT5(sizes));
+  EXPECT_EQ(counts.embedding, 80);
+  EXPECT_EQ(counts.head, 80);
+  EXPECT_EQ(counts.attention, 2 * 256 + 2 * 256 + 2 * 32 * 2);
+  EXPECT_EQ(counts.mlp, 3 * 384);
+  EXPECT_EQ(counts.norms, 8 * (2 * 2 + 3 + 2));
+  EXPECT_EQ(counts.total(), 2'536);
+}
+
 TEST(CountParameters, APartThatIsGoneTakesItsNormsAlong) {
   Architecture architecture = test::MakeLlama();
   Block& block = architecture.runs[0].period[0];

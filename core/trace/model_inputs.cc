@@ -1,0 +1,157 @@
+#include "core/trace/model_inputs.h"
+
+#include <utility>
+#include <variant>
+
+#include "core/trace/checkpointing.h"
+
+namespace tunefit {
+namespace {
+
+constexpr Size kOnePerToken{1, Axis::kTokens};
+
+const Attention* FirstAttention(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      if (const auto* attention = std::get_if<Attention>(&block.mixer)) return attention;
+    }
+  }
+  return nullptr;
+}
+
+/// Width of the rotary tables: how much of a head turns; 0 where no layer rotates. All rotating layers share the
+/// tables.
+std::int64_t RotaryWidth(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    for (const Block& block : run.period) {
+      if (const auto* latent = std::get_if<LatentAttention>(&block.mixer)) return latent->turned_dim;
+      const auto* attention = std::get_if<Attention>(&block.mixer);
+      if (attention == nullptr || attention->rotary == Rotary::kNone) continue;
+      const std::int64_t width = attention->rotary_dim > 0 ? attention->rotary_dim : attention->head_dim;
+      return attention->rotary == Rotary::kCutHalves ? width / 2 : width;
+    }
+  }
+  return 0;
+}
+
+bool TurnsComplex(const Architecture& architecture) {
+  for (const LayerRun& run : architecture.runs) {
+    const Mixer& mixer = run.period.front().mixer;
+    if (const auto* latent = std::get_if<LatentAttention>(&mixer)) return latent->complex_rotary;
+    if (const auto* attention = std::get_if<Attention>(&mixer)) return attention->rotary == Rotary::kComplex;
+  }
+  return false;
+}
+
+/// DeepSeek V2's and Llama 4's one table of complex numbers: as many bytes as fp32 of the whole width.
+void MakeComplexTable(Tracer& tracer, LayerContext& context, std::int64_t width) {
+  const Size table{static_cast<double>(width), Axis::kLength};
+  const Value angles = tracer.Empty(table * 0.5, Dtype::kFp32, "angles");
+  const Value turns = tracer.Empty(table, Dtype::kFp32, "turns");
+  context.cosine = tracer.Empty(table, Dtype::kFp32, "turns");
+}
+
+void MakeRotaryTables(Tracer& tracer, LayerContext& context, std::int64_t width) {
+  if (width == 0) return;
+  tracer.scope = {"rotary_emb", Term::kBuffers, false};
+  if (TurnsComplex(context.workload->architecture)) return MakeComplexTable(tracer, context, width);
+  const Size table{static_cast<double>(width), Axis::kLength};
+  Value angles = tracer.Empty(table, Dtype::kFp32, "angles");
+  Value cosine = tracer.Empty(table, Dtype::kFp32, "cosine");
+  Value sine = tracer.Empty(table, Dtype::kFp32, "sine");
+  context.cosine = tracer.Empty(table, context.dtype, "cosine");
+  context.sine = tracer.Empty(table, context.dtype, "sine");
+}
+
+/// The causal mask as the kernel wants it, in the dtype of the token embeddings, and ALiBi's lines or matrices.
+void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload, Dtype embedded) {
+  tracer.scope = {"causal_mask", Term::kBuffers, false};
+  constexpr Size kPairs{1, Axis::kScores};
+  const Attention* attention = FirstAttention(workload.architecture);
+  const ScoreBias bias = attention != nullptr ? attention->score_bias : ScoreBias::kNone;
+  const double heads = attention != nullptr ? static_cast<double>(attention->heads) : 0;
+  const bool padded = workload.batch.packing == Packing::kNone && workload.habits.model.masks_padding;
+  if (bias == ScoreBias::kAlibiPerPair && context.kernel != AttentionKernel::kFlash) {
+    context.mask = tracer.Empty(kPairs * heads, embedded, "mask with alibi");
+    return;
+  }
+  if (bias == ScoreBias::kAlibi) context.bias = tracer.Empty(Size{heads, Axis::kTokens}, context.dtype, "alibi");
+  if (context.kernel == AttentionKernel::kEager) {
+    Value allowed = tracer.Empty(kPairs, Dtype::kBool, "allowed");
+    context.mask = tracer.Empty(kPairs, embedded, "mask");
+  } else if (context.kernel == AttentionKernel::kSdpa && padded) {
+    context.mask = tracer.Empty(kPairs, Dtype::kBool, "mask");
+  }
+}
+
+}  // namespace
+
+std::int64_t TableWidth(const Architecture& architecture) {
+  return architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size;
+}
+
+LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedded, Dtype hidden) {
+  LayerContext context;
+  context.workload = &workload;
+  context.dtype = hidden;
+  context.kernel = workload.architecture.eager_only ? AttentionKernel::kEager : workload.attention;
+  MakeRotaryTables(tracer, context, RotaryWidth(workload.architecture));
+  MakeMasks(tracer, context, workload, embedded);
+  for (const Value* shared : {&context.cosine, &context.sine, &context.mask, &context.bias}) {
+    tracer.ShareAmongLayers(*shared);
+  }
+  return context;
+}
+
+void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedModel& model) {
+  const Architecture& architecture = workload.architecture;
+  const Method& method = workload.method;
+  const std::int64_t hidden = architecture.hidden_size;
+  const std::int64_t width = TableWidth(architecture);
+  const bool saved = method.kind == MethodKind::kLora && method.saves_embedding;
+  model.table = factory.MakeTable(architecture.vocab_size, width, "embed_tokens", saved);
+  if (architecture.position_rows > 0) {
+    model.positions = factory.MakeTable(architecture.position_rows, hidden, "wpe", false);
+  }
+  if (architecture.token_types > 0) {
+    model.token_types = factory.MakeTable(architecture.token_types, hidden, "token_type_embeddings", false);
+  }
+  if (width != hidden) {
+    model.project_in = factory.MakeLinear({"project_in", width, hidden, false}, "project_in", Term::kEmbedding, {});
+    model.project_out = factory.MakeLinear({"project_out", hidden, width, false}, "project_out", Term::kEmbedding, {});
+  }
+  if (architecture.embedding_norm) {
+    model.embedding_norm = factory.MakeNorm(architecture.final_norm, "embedding_norm", hidden, {});
+  }
+}
+
+Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
+  const Workload& workload = *model.workload;
+  const Architecture& architecture = workload.architecture;
+  const auto hidden_size = static_cast<double>(architecture.hidden_size);
+  const auto width = static_cast<double>(TableWidth(architecture));
+  tracer.scope = {"embed_tokens", Term::kEmbedding, false};
+  Value hidden = tracer.Embedding(ids, model.table, {width, Axis::kTokens});
+  // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
+  if (workload.method.kind == MethodKind::kLora && ChecksLayers(workload) && tracer.gradients() &&
+      workload.habits.model.embeddings_require_gradient && !tracer.RequiresGradient(hidden)) {
+    hidden = tracer.RequireGradient(std::move(hidden));
+    tracer.Hold(hidden);
+  }
+  if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
+  if (model.project_in) hidden = Forward(tracer, *model.project_in, hidden);
+  if (model.token_types) {
+    Value segments = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "token types");
+    hidden = tracer.Add(hidden, tracer.Embedding(segments, model.token_types, {hidden_size, Axis::kTokens}));
+  }
+  if (model.positions) {
+    Value places = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "position ids");
+    Value offsets = tracer.Embedding(places, model.positions, {hidden_size, Axis::kLength});
+    hidden = tracer.Add(hidden, std::move(offsets));
+  }
+  if (!model.embedding_norm) return hidden;
+  tracer.scope = {model.embedding_norm->path, Term::kNorms, false};
+  return Forward(tracer, *model.embedding_norm, hidden, kOnePerToken);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,170 @@
+#include "core/trace/stack.h"
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "core/trace/checkpointing.h"
+#include "core/trace/sharding.h"
+
+namespace tunefit {
+namespace {
+
+constexpr Size kOnePerToken{1, Axis::kTokens};
+
+/// Layers that differ in their window only are traced alike: the kernels modelled here hold the same tensors for both.
+bool SameTrace(const Block& a, Block b) {
+  const auto* attention = std::get_if<Attention>(&a.mixer);
+  auto* other = std::get_if<Attention>(&b.mixer);
+  if (attention != nullptr && other != nullptr) other->window = attention->window;
+  return a == b;
+}
+
+/// The run with a period of one where its layers are all traced alike.
+LayerRun Simplified(const LayerRun& run) {
+  for (const Block& block : run.period) {
+    if (!SameTrace(run.period.front(), block)) return run;
+  }
+  return {{run.period.front()}, run.repeats * static_cast<std::int64_t>(run.period.size())};
+}
+
+/// The repetitions that a run's traced periods stand for. The first meets another part of the model (its input may need
+/// no gradient, and is held by the model), all others meet their equals; so does the last, which
+/// backward reaches first, under sharding, when no unit's reduction is under way, and in an encoder-decoder, when
+/// nothing has been added yet to the gradients of what all layers read.
+std::vector<std::int64_t> FoldRun(std::int64_t repeats, bool last_apart, Unrolling unrolling) {
+  const std::int64_t apart = last_apart ? 2 : 1;
+  if (unrolling == Unrolling::kAll || repeats <= apart + 1) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(repeats), 1);
+  }
+  if (last_apart) return {1, repeats - apart, 1};
+  return {1, repeats - apart};
+}
+
+std::int64_t FirstTrainedLayer(const Workload& workload) {
+  return workload.architecture.layers() - workload.method.trainable_layers;
+}
+
+/// Runs cut where the trained layers begin, so that a run is frozen or trained as a whole.
+std::vector<LayerRun> CutAtTrained(const std::vector<LayerRun>& runs, std::int64_t first_trained) {
+  std::vector<LayerRun> cut;
+  std::int64_t first = 0;
+  for (const LayerRun& run : runs) {
+    const auto period = static_cast<std::int64_t>(run.period.size());
+    const std::int64_t inside = first_trained - first;
+    first += period * run.repeats;
+    if (inside <= 0 || inside >= period * run.repeats) {
+      cut.push_back(run);
+      continue;
+    }
+    const std::int64_t before = inside / period;
+    const std::int64_t within = inside % period;
+    if (before > 0) cut.push_back({run.period, before});
+    if (within > 0) {
+      cut.push_back({{run.period.begin(), run.period.begin() + static_cast<std::ptrdiff_t>(within)}, 1});
+      cut.push_back({{run.period.begin() + static_cast<std::ptrdiff_t>(within), run.period.end()}, 1});
+    }
+    const std::int64_t after = run.repeats - before - (within > 0 ? 1 : 0);
+    if (after > 0) cut.push_back({run.period, after});
+  }
+  return cut;
+}
+
+std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
+                                   const std::vector<LayerRun>& runs, std::int64_t first_layer, Unrolling unrolling) {
+  ShardedUnits* units = tracer.units();
+  const bool last_apart = units != nullptr || workload.architecture.encodes_source();
+  std::vector<Stretch> stretches;
+  for (const LayerRun& run : runs) {
+    for (const std::int64_t repeats : FoldRun(run.repeats, last_apart, unrolling)) {
+      Stretch stretch;
+      stretch.repeats = repeats;
+      stretch.first_layer = first_layer;
+      for (std::size_t k = 0; k < run.period.size(); ++k) {
+        const std::int32_t unit = units != nullptr ? units->Open() : -1;
+        factory.InTrainedLayer(first_layer >= FirstTrainedLayer(workload));
+        LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, {repeats, true});
+        layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));
+        layer.unit = unit;
+        stretch.layers.push_back(std::move(layer));
+      }
+      first_layer += static_cast<std::int64_t>(run.period.size()) * repeats;
+      stretches.push_back(std::move(stretch));
+    }
+  }
+  factory.InTrainedLayer(false);
+  if (units != nullptr) units->Close();
+  return stretches;
+}
+
+/// Where a layer stands in its stack.
+struct Standing {
+  bool first = true;          ///< it makes what the others share
+  bool first_checked = true;  ///< the last to run again
+};
+
+/// One layer, checkpointed or not. Layers of an encoder-decoder pass along what their stack made for all of them.
+Value RunLayer(Tracer& tracer, const LayerModule& layer, LayerContext& context, const Value& hidden,
+               const CheckpointRule& rule, const Standing& standing) {
+  if (!layer.checkpointed) return Forward(tracer, layer, context, hidden);
+  if (!context.of_one_stack) {
+    const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {
+      return Forward(tracer, layer, context, inputs[0]);
+    };
+    return tracer.Checkpoint(module, {hidden}, rule);
+  }
+  const auto module = [&tracer, &layer, &context, standing](const std::array<Value, 3>& inputs) {
+    if (standing.first) *context.biases = {};
+    Value states = Forward(tracer, layer, context, inputs[0]);
+    if (standing.first_checked && tracer.recomputing()) {
+      SharedBiases made = standing.first ? *context.biases : SharedBiases();
+      context.DropTensors();
+      *context.biases = std::move(made);
+    }
+    return states;
+  };
+  const std::initializer_list<const Value*> held = {&context.mask, &context.cross_mask, &context.source};
+  if (!standing.first) return tracer.Checkpoint(module, {hidden}, rule, {}, held);
+  return tracer.Checkpoint(module, {hidden}, rule, {&context.biases->own, &context.biases->cross}, held);
+}
+
+}  // namespace
+
+LayerStack MakeStack(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
+                     const std::vector<LayerRun>& runs, std::int64_t first_layer, Unrolling unrolling) {
+  LayerStack stack;
+  for (const LayerRun& run : runs) stack.runs.push_back(Simplified(run));
+  if (workload.method.kind == MethodKind::kFreeze) stack.runs = CutAtTrained(stack.runs, FirstTrainedLayer(workload));
+  stack.runs = InStepWithCheckpoints(stack.runs, workload);
+  stack.stretches = MakeStretches(tracer, factory, workload, stack.runs, first_layer, unrolling);
+  return stack;
+}
+
+Value RunStack(Tracer& tracer, const Workload& workload, const LayerStack& stack, LayerContext& context, Value hidden,
+               Moment moment) {
+  const CheckpointRule rule = LayerRule(workload);
+  Standing standing;
+  for (const Stretch& stretch : stack.stretches) {
+    const auto period = static_cast<std::int64_t>(stretch.layers.size());
+    tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
+    for (const LayerModule& layer : stretch.layers) {
+      // Compiled layer by layer: in backward its section ends in the gradient of what it begins with here, and in
+      // forward in what it ends with. Left to the next layer's section, either would be written out once for all that
+      // the section stands for.
+      hidden = tracer.Boundary(hidden);
+      if (layer.unit >= 0) hidden = tracer.EnterUnit(layer.unit, hidden);
+      hidden = RunLayer(tracer, layer, context, hidden, rule, standing);
+      standing.first = false;
+      standing.first_checked = standing.first_checked && !layer.checkpointed;
+      if (layer.unit >= 0) hidden = tracer.LeaveUnit(layer.unit, hidden);
+      hidden = tracer.Boundary(hidden);
+    }
+  }
+  tracer.BeginSection(moment, -1, 1, 1);
+  hidden = tracer.Boundary(hidden);
+  if (!stack.final_norm) return hidden;
+  tracer.scope = {stack.final_norm->path, Term::kNorms, false};
+  return Forward(tracer, *stack.final_norm, hidden, context.tokens);
+}
+
+}  // namespace tunefit
