@@ -60,23 +60,31 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
 }
 
 /// Only sharded parameters are known to travel; FSDP moves them with the states or not at all.
-void RefuseOffload(Refuser& refuser, const ParallelFields& fields) {
+void RefuseOffload(Refuser& refuser, const RequestFields& request) {
+  const ParallelFields& fields = request.parallel;
   const Word strategy = *fields.strategy;
+  const bool zero = strategy == "zero1" || strategy == "zero2" || strategy == "zero3";
   const bool fsdp = strategy == "fsdp" || strategy == "fsdp2";
   const bool parameters = fields.offload_parameters.value_or("none") == "cpu";
   const bool optimizer = fields.offload_optimizer.value_or("none") == "cpu";
-  if (parameters && !fsdp && strategy != "zero3") refuser.Refuse("parallel.offload.parameters", "cpu");
-  if (fsdp && optimizer && !parameters) refuser.Refuse("parallel.offload.optimizer", "cpu");
+  if (!parameters && !optimizer) return;
+  // DeepSpeed moves parameters with the states or not at all, too.
+  const bool moves_parameters = fsdp ? *fields.gpus > 1 : strategy == "zero3" && optimizer;
+  if (parameters && !moves_parameters) refuser.Refuse("parallel.offload.parameters", "cpu");
+  if (optimizer && !zero && !(fsdp && parameters)) refuser.Refuse("parallel.offload.optimizer", "cpu");
+  const bool one_pass = *request.task == "sft" || *request.task == "pretrain";
+  if (!one_pass || request.optimizer_in_backward.value_or(false)) refuser.Refuse("parallel.offload", "cpu");
 }
 
-void RefuseParallel(Refuser& refuser, const ParallelFields& fields) {
+void RefuseParallel(Refuser& refuser, const RequestFields& request) {
+  const ParallelFields& fields = request.parallel;
   refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
   refuser.OnlyFalse("parallel.sequence_parallel", fields.sequence_parallel);
   refuser.OnlyOne("parallel.interleave", fields.interleave);
   refuser.OnlyOne("parallel.expert", fields.expert);
   refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
   refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
-  RefuseOffload(refuser, fields);
+  RefuseOffload(refuser, request);
 }
 
 }  // namespace
@@ -105,7 +113,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   // Other stacks have no class for them, or one of their own.
   const bool own_classes = *request.stack != "transformers" && *request.stack != "deepspeed";
   if (reading.workload.architecture.encodes_source() && own_classes) refuser.Refuse("stack", *request.stack);
-  RefuseParallel(refuser, request.parallel);
+  RefuseParallel(refuser, request);
   // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.
   if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");
   if (request.include) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/memory/replay.h"
-#include "core/memory/reserved.h"
 
 namespace tunefit {
 namespace {
@@ -72,20 +71,20 @@ void AllocatorPlan::ShareLists() {
 
 /// All of a section's events, or with `change` (of each storage over the section) those that last.
 BlockRun AllocatorPlan::RunOfBlocks(const Section& section, const std::vector<std::int32_t>* change) const {
-  BlockRun stretch;
+  BlockRun run;
   for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
     const Event event = step.events[static_cast<std::size_t>(e)];
     const auto i = static_cast<std::size_t>(event.storage);
     if (change != nullptr && (*change)[i] == 0) continue;
     if (IsSmall(event.storage)) {
-      stretch.small_change += bytes[i] * event.change;
-      stretch.small_peak = std::max(stretch.small_peak, stretch.small_change);
+      run.small_change += bytes[i] * event.change;
+      run.small_peak = std::max(run.small_peak, run.small_change);
     } else {
-      stretch.blocks.push_back(
+      run.blocks.push_back(
           {static_cast<std::int64_t>(bytes[i]), lists[i], event.change, step.storages[i].stream, shares[i]});
     }
   }
-  return stretch;
+  return run;
 }
 
 /// How many layers of a long run are run whole, and the operations that a step then takes.

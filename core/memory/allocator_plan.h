@@ -8,6 +8,9 @@
 
 namespace tunefit {
 
+/// Events of a step, about, that are run; of deeper models only some layers are run whole.
+constexpr double kSimulatedEvents = 400;
+
 /// Blocks of one size come to life (positive) or end.
 struct BlockEvent {
   std::int64_t bytes;

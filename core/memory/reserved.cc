@@ -125,17 +125,18 @@ class Simulation {
   }
 
   /// `layers`: as one block.
-  void Run(const BlockRun& stretch, bool backward, std::int64_t layers) {
-    small_peak_ = std::max(small_peak_, small_ + stretch.small_peak * static_cast<double>(layers));
-    small_ += stretch.small_change * static_cast<double>(layers);
-    for (const BlockEvent& event : stretch.blocks) Run(event, backward, layers);
+  void Run(const BlockRun& run, bool backward, std::int64_t layers) {
+    small_peak_ = std::max(small_peak_, small_ + run.small_peak * static_cast<double>(layers));
+    small_ += run.small_change * static_cast<double>(layers);
+    for (const BlockEvent& event : run.blocks) Run(event, backward, layers);
   }
 
   /// What ends is the newest of its list; in the forward pass, which runs from layer to layer, the oldest of a shared
   /// one.
   void Run(const BlockEvent& event, bool backward, std::int64_t layers) {
-    for (std::int32_t k = event.change; k > 0; --k)
+    for (std::int32_t k = event.change; k > 0; --k) {
       Push(event.list, allocator_.Allocate(event.bytes * layers, event.stream));
+    }
     const auto list = static_cast<std::size_t>(event.list);
     for (std::int32_t k = event.change; k < 0 && newest_[list] != CachingAllocator::kNone; ++k) {
       if (event.shared && !backward) {

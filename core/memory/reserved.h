@@ -19,6 +19,4 @@ struct AllocatorUse {
 /// outlives them. 0 where the model is too large to be simulated at all.
 double ReservedBytes(const AllocatorPlan& plan, const AllocatorUse& use);
 
-constexpr double kSimulatedEvents = 400;
-
 }  // namespace tunefit

@@ -40,7 +40,7 @@ struct Parallel {
   std::int64_t context = 1;   ///< ranks that share every sequence
   bool reshard_after_forward = true;
   Dtype reduce_dtype = Dtype::kFp32;  ///< of gradients on their way between ranks
-  bool offloads_optimizer = false;    ///< states, and the gradients that the strategy divides, are in the host's memory
+  bool offloads_optimizer = false;    ///< states, and this rank's gradients, are in the host's memory
   bool offloads_parameters = false;   ///< and so are the shards of parameters
 
   /// Ranks over which the strategy divides states, gradients and parameters; context ranks hold equal weights.

@@ -96,7 +96,7 @@ bool TakesTokensFirst(AttentionKernel kernel) {
 }
 
 /// The same where the class copies it head by head itself.
-Value CopiedHeads(Tracer& tracer, const Attention& attention, Value projection) {
+Value CopiedHeads(Tracer& tracer, const Attention& attention, const Value& projection) {
   if (!attention.copies_heads) return AsHeads(tracer, projection, false);
   return tracer.Copy(tracer.Reshape(projection), "heads");
 }

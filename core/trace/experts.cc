@@ -179,8 +179,10 @@ ExpertsModule MakeExperts(ModuleFactory& factory, const Experts& experts, Place 
   module.experts = &experts;
   const Router& router = experts.router;
   const char* path = router.matrix.name;
-  module.router = router.is_module ? factory.MakeLinear(router.matrix, path, Term::kMlp, place)
-                                   : factory.MakeParameterLinear(router.matrix, path, Term::kMlp, place);
+  // A matrix that the class casts to fp32 itself has to be one: packed there is nothing to cast.
+  const bool is_module = router.is_module && !(router.fp32_matrix && factory.Quantized());
+  module.router = is_module ? factory.MakeLinear(router.matrix, path, Term::kMlp, place)
+                            : factory.MakeParameterLinear(router.matrix, path, Term::kMlp, place);
   if (router.corrects()) {
     module.correction_bias =
         factory.MakeFrozenVector(experts.count, path, "e_score_correction_bias", Dtype::kFp32, place);

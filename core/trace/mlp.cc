@@ -59,8 +59,9 @@ Value FusedGate(Tracer& tracer, const MlpModule& module, const Value& hidden) {
 Value Down(Tracer& tracer, const MlpModule& module, Value states) {
   const Mlp& mlp = *module.mlp;
   states = tracer.Dropout(std::move(states), mlp.dropout);
-  if (mlp.casts_to_down && module.down.weight)
+  if (mlp.casts_to_down && module.down.weight) {
     states = tracer.Cast(std::move(states), tracer.DtypeOf(module.down.weight));
+  }
   return Forward(tracer, module.down, states);
 }
 

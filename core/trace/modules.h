@@ -60,6 +60,10 @@ class ModuleFactory {
  public:
   ModuleFactory(Tracer& tracer, const Workload& workload) : tracer_(tracer), workload_(workload) {}
 
+  /// Matrices are packed here.
+  bool Quantized() const {
+    return in_tower_ ? PacksTower(workload_.quantization.kind) : workload_.quantization.kind != QuantizationKind::kNone;
+  }
   /// What the model's weights and buffers are loaded in.
   Dtype WeightsDtype() const { return workload_.precision.weights; }
   /// Of the modules that follow, where only some layers train.
@@ -97,9 +101,6 @@ class ModuleFactory {
   /// peft utils/other.py, ModulesToSaveWrapper: a deep copy, in the dtype of its original unless told otherwise.
   Dtype SavedDtype() const { return workload_.method.saved_dtype.value_or(UnquantizedDtype(false)); }
   bool Adapted(const char* name) const;
-  bool Quantized() const {
-    return in_tower_ ? PacksTower(workload_.quantization.kind) : workload_.quantization.kind != QuantizationKind::kNone;
-  }
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;

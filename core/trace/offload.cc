@@ -50,9 +50,10 @@ void MoveShards(Step& step, const std::vector<StorageId>& shards) {
 }  // namespace
 
 bool OffloadsGradients(const Workload& workload) {
-  const Strategy strategy = workload.parallel.strategy;
-  return workload.parallel.offloads_optimizer && strategy != Strategy::kNone && strategy != Strategy::kDdp &&
-         strategy != Strategy::kZero1;
+  // Megatron-LM adds gradients to a buffer of its own on the card.
+  const bool buffered =
+      workload.precision.master_weights && workload.habits.master_gradients == MasterGradients::kFp32Buffer;
+  return workload.parallel.offloads_optimizer && !buffered;
 }
 
 void MoveToHost(Step& step, const Workload& workload, const std::vector<StorageId>& shards) {

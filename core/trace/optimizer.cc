@@ -1,10 +1,10 @@
 #include "core/trace/optimizer.h"
-#include "core/trace/offload.h"
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "core/trace/offload.h"
 #include "core/trace/optimizer_rule.h"
 
 namespace tunefit {
@@ -314,8 +314,9 @@ GradientFate GradientsAfterBackward(const Workload& workload) {
   const bool buffered = workload.precision.master_weights && BytesPerElement(TrainedDtype(workload)) < 4 &&
                         workload.habits.master_gradients == MasterGradients::kFp32Buffer;
   if (buffered) return GradientFate::kIsAdded;
-  const bool divided =
-      workload.parallel.strategy == Strategy::kZero2 && (workload.parallel.Shards() > 1 || OffloadsGradients(workload));
+  const Strategy strategy = workload.parallel.strategy;
+  const bool leaves = ShardsStatesOnly(strategy) && OffloadsGradients(workload);
+  const bool divided = leaves || (strategy == Strategy::kZero2 && workload.parallel.Shards() > 1);
   return divided ? GradientFate::kIsDivided : GradientFate::kStays;
 }
 

@@ -78,7 +78,7 @@ TEST(Tower, ShardedIsAShare) {
     const Step without = TraceTrainingStep(workload);
     workload.architecture.vision = test::MakeTower();
     const Step with = TraceTrainingStep(workload);
-    EXPECT_EQ(Elements(with, with.weights), Elements(without, without.weights) + kTower / 2);
+    EXPECT_EQ(Elements(with, with.weights), Elements(without, without.weights) + static_cast<double>(kTower) / 2);
   }
 }
 
