@@ -10,8 +10,6 @@
 namespace tunefit {
 namespace {
 
-constexpr Size kOnePerToken{1, Axis::kTokens};
-
 /// Layers that differ in their window only are traced alike: the kernels modelled here hold the same tensors for both.
 bool SameTrace(const Block& a, Block b) {
   const auto* attention = std::get_if<Attention>(&a.mixer);
