@@ -447,7 +447,12 @@ void Tracer::Backward(Value loss) {
   };
   if (mark != marks.rend()) enter(*mark);
   const StorageId seed = Allocate(At(loss).elements, At(loss).dtype, "gradient");
-  Deposit(At(loss).source, seed);
+  // Where nothing that runs is trained there is nothing to walk.
+  if (RequiresGradient(loss)) {
+    Deposit(At(loss).source, seed);
+  } else {
+    Release(seed);
+  }
   for (std::int32_t i = At(loss).source.node; i >= 0; --i) {
     while (mark != marks.rend() && i < mark->first_node) {
       ++mark;
