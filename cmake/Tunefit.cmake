@@ -57,7 +57,7 @@ function(tunefit_library name)
     PRIVATE $<BUILD_INTERFACE:tunefit_warnings> ${ROOM_PRIVATE_DEPENDS})
 endfunction()
 
-# tunefit_test(unit_trace SOURCES step_test.cc ... DEPENDS tunefit_trace ... [LABELS fast] [TIMEOUT 300])
+# tunefit_test(unit_trace SOURCES step_test.cc ... DEPENDS tunefit_trace ... [LABELS fast] [TIMEOUT 900])
 # A GoogleTest program, one ctest entry. TUNEFIT_SOURCE_DIR and TUNEFIT_CATALOG name the tree and the bundled catalog.
 function(tunefit_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
@@ -72,7 +72,7 @@ function(tunefit_test name)
   # The XML is where scripts/test.sh counts cases: ctest itself counts programs.
   add_test(NAME ${name} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml)
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 300)
+    set(TEST_TIMEOUT 900)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
 endfunction()
