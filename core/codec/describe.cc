@@ -73,7 +73,7 @@ void WriteWords(JsonWriter& writer, std::string_view field, std::span<const std:
 void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   writer.Key("choices");
   writer.BeginObject();
-  WriteWords(writer, "task", words::modelled::kTask);
+  WriteWords(writer, "task", words::kTask);
   WriteWords(writer, "reference", words::kReference);
   WriteWords(writer, "rollout.engine", words::kEngine);
   WriteWords(writer, "method.kind", words::kMethod);
@@ -83,18 +83,18 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "quantization.kind", words::kQuantization);
   WriteWords(writer, "quantization.prepare_kbit", words::kPrepareKbit);
   WriteWords(writer, "precision.weights", words::modelled::kPrecision);
-  WriteWords(writer, "precision.compute", words::modelled::kCompute);
+  WriteWords(writer, "precision.compute", words::kPrecision);
   WriteWords(writer, "optimizer", words::modelled::kOptimizer);
   WriteWords(writer, "fused_kernels", words::kFusedKernels);
   WriteWords(writer, "batch.packing", words::kPacking);
-  WriteWords(writer, "gradient_checkpointing", words::modelled::kCheckpointing);
-  WriteWords(writer, "attention", words::modelled::kAttention);
+  WriteWords(writer, "gradient_checkpointing", words::kCheckpointing);
+  WriteWords(writer, "attention", words::kAttention);
   WriteWords(writer, "loss", words::kLoss);
   writer.Key("stack");
   writer.BeginList();
   for (const CatalogStack& stack : catalog.stacks) writer.Text(stack.id);
   writer.EndList();
-  WriteWords(writer, "parallel.strategy", words::modelled::kStrategy);
+  WriteWords(writer, "parallel.strategy", words::kStrategy);
   WriteWords(writer, "include", words::modelled::kInclude);
   WriteWords(writer, "detail", words::kDetail);
   writer.EndObject();

@@ -198,6 +198,9 @@ struct Family {
   ResolveFamily resolve = nullptr;
 };
 
+/// What a T5Config writes before the name of a gate's activation.
+inline constexpr std::string_view kGatePrefix = "gated-";
+
 /// The class of that model_type, or null when it is not modelled. `ResolvedFamily` adds what one config changes.
 const Family* FindFamily(std::string_view model_type);
 Family ResolvedFamily(const Family& family, const ObjectReader& config);

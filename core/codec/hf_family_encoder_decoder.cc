@@ -4,11 +4,9 @@
 namespace tunefit {
 namespace {
 
-/// An activation; where it is a gate's, "gated-" stands before it (T5Config).
 void ReadFeedForward(const ObjectReader& config, Family& family) {
-  constexpr std::string_view kGated = "gated-";
   const std::string_view written = config.Text(family.activation_key).value_or(family.activation_by_default);
-  family.gated = written.substr(0, kGated.size()) == kGated;
+  family.gated = written.starts_with(kGatePrefix);
   family.up = family.gated ? "wi_1" : "wi";
 }
 

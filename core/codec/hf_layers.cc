@@ -162,13 +162,7 @@ std::vector<LayerRun> FoldLayers(const std::vector<Block>& kinds, const std::vec
 
 std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& sizes) {
   const Family& family = reading.family;
-  Block block;
-  block.norm = family.norm;
-  block.arrangement = family.arrangement;
-  block.mixer = ReadAttention(reading, sizes);
-  block.feed_forward = ReadMlp(reading, sizes.hidden, sizes.ffn);
-  block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
-  block.scales_residual = family.scales_residual_and_logits;
+  const Block block = ReadBlock(reading, sizes);
   if (family.lists_blocks) return ReadPrunedLayers(reading, sizes, block);
   // A kind for each combination of window, experts, still positions, first layer and mixer.
   const std::int64_t window = ReadWindow(reading.config, family);

@@ -6,18 +6,11 @@
 
 namespace tunefit {
 
-namespace {
-
-/// What the activation of a gate begins with in T5's configs.
-constexpr std::string_view kGated = "gated-";
-
-}  // namespace
-
 Activation ReadActivation(const HfReading& reading) {
   std::string_view name = reading.family.activation_by_default;
   if (!reading.family.activation_key.empty()) name = reading.config.Text(reading.family.activation_key).value_or(name);
   if (name == "gated-gelu") return Activation::kGeluNew;  // T5Config's older word for it
-  if (name.substr(0, kGated.size()) == kGated) name.remove_prefix(kGated.size());
+  if (name.starts_with(kGatePrefix)) name.remove_prefix(kGatePrefix.size());
   if (name == "silu" || name == "swish") return Activation::kSilu;
   struct Named {
     std::string_view name;
@@ -179,6 +172,18 @@ Mlp ReadMlp(const HfReading& reading, std::int64_t hidden, std::int64_t width) {
   mlp.casts_to_down = family.keeps_down_wide;
   mlp.down.stays_wide = family.keeps_down_wide;
   return mlp;
+}
+
+Block ReadBlock(const HfReading& reading, const HfSizes& sizes) {
+  const Family& family = reading.family;
+  Block block;
+  block.norm = family.norm;
+  block.arrangement = family.arrangement;
+  block.mixer = ReadAttention(reading, sizes);
+  block.feed_forward = ReadMlp(reading, sizes.hidden, sizes.ffn);
+  block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
+  block.scales_residual = family.scales_residual_and_logits;
+  return block;
 }
 
 }  // namespace tunefit

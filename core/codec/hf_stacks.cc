@@ -12,20 +12,6 @@ namespace {
 /// T5Config, relative_attention_num_buckets.
 constexpr std::int64_t kBuckets = 32;
 
-Block ReadBlock(const HfReading& reading, const HfSizes& sizes) {
-  const Family& family = reading.family;
-  Block block;
-  block.norm = family.norm;
-  block.arrangement = family.arrangement;
-  block.mixer = ReadAttention(reading, sizes);
-  block.feed_forward = ReadMlp(reading, sizes.hidden, sizes.ffn);
-  auto& attention = std::get<Attention>(block.mixer);
-  if (family.keys_lack_bias) attention.key.bias = false;
-  attention.copies_heads = family.hears;
-  block.residual_dropout = ReadDropout(reading, family.residual_dropout_key);
-  return block;
-}
-
 /// Attention to the encoder's output is shaped as attention within the stack.
 Attention ReadCross(const Family& family, const Block& block) {
   Attention cross = std::get<Attention>(block.mixer);
@@ -71,6 +57,9 @@ void ReadStacks(HfReading& reading, const HfSizes& sizes, Architecture& architec
   const std::int64_t buckets =
       relative ? config.Count("relative_attention_num_buckets", 1, kSizeLimit).value_or(kBuckets) : 0;
   Block block = ReadBlock(reading, sizes);
+  auto& attention = std::get<Attention>(block.mixer);
+  if (reading.family.keys_lack_bias) attention.key.bias = false;
+  attention.copies_heads = reading.family.hears;
   architecture.encoder_runs = RunsOf(block, sizes.layers, buckets);
   if (reading.family.hears) {
     ReadSound(reading, architecture);

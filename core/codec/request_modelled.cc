@@ -78,7 +78,6 @@ void RefuseOffload(Refuser& refuser, const RequestFields& request) {
 
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
-  refuser.Only("parallel.strategy", *fields.strategy, words::modelled::kStrategy);
   refuser.OnlyFalse("parallel.sequence_parallel", fields.sequence_parallel);
   refuser.OnlyOne("parallel.interleave", fields.interleave);
   refuser.OnlyOne("parallel.expert", fields.expert);
@@ -92,7 +91,6 @@ void RefuseParallel(Refuser& refuser, const RequestFields& request) {
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   Refuser refuser(reading);
   const RequestFields& request = reading.completed;
-  refuser.Only("task", *request.task, words::modelled::kTask);
   if (*request.method.kind == "freeze" && *request.parallel.gpus > 1) refuser.Refuse("method.kind", "freeze");
   // Beside an adapter, or under the last layers alone, the tower stays frozen.
   const bool has_tower = reading.workload.architecture.vision.has_value();
@@ -107,7 +105,6 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   // TransformerEngine keeps FP8 operands for backward, torchao those it casts.
   if (*request.precision.compute == "fp8" && *request.stack == "megatron") refuser.Refuse("precision.compute", "fp8");
   refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
-  refuser.Only("gradient_checkpointing", request.checkpointing.kind.value_or("full"), words::modelled::kCheckpointing);
   // Several forward passes of one compiled model are not traced yet.
   if (*request.compile && *request.task != "sft" && *request.task != "pretrain") refuser.Refuse("compile", "true");
   // Other stacks have no class for them, or one of their own.

@@ -86,16 +86,11 @@ inline constexpr std::array<std::string_view, 45> kOptimizer = {
 /// What the core models today: a subset of the words above, in the order in which a page offers them.
 namespace modelled {
 
-inline constexpr std::array<std::string_view, 9> kTask = words::kTask;
 /// Stacks that run TRL's trainers: the other tasks are modelled as they do them.
 inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "unsloth", "deepspeed"};
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
-inline constexpr std::array<std::string_view, 4> kCompute = words::kPrecision;
 /// All but those for other accelerators than GPUs, which are the last two.
 inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);
-inline constexpr std::array<std::string_view, 4> kCheckpointing = {"none", "full", "selective", "offload"};
-inline constexpr std::array<std::string_view, 6> kAttention = words::kAttention;
-inline constexpr std::array<std::string_view, 8> kStrategy = words::kStrategy;
 inline constexpr std::array<std::string_view, 2> kOffload = {"none", "cpu"};
 inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline"};
 

@@ -289,11 +289,9 @@ double ApproximateParameters(const Architecture& architecture) {
 
 std::int64_t CountActiveParameters(const Architecture& architecture) {
   std::int64_t unvisited = 0;
-  for (const LayerRun& run : architecture.runs) {
-    for (const Block& block : run.period) {
-      unvisited += run.repeats * std::visit([](const auto& part) { return CountUnvisited(part); }, block.feed_forward);
-    }
-  }
+  ForEachBlock(architecture, [&unvisited](const Block& block, std::int64_t repeats) {
+    unvisited += repeats * std::visit([](const auto& part) { return CountUnvisited(part); }, block.feed_forward);
+  });
   const ParameterCounts counts = CountParameters(architecture);
   return counts.total() - counts.vision - unvisited;
 }
