@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/memory/allocator.h"
 #include "core/trace/step.h"
 
 namespace tunefit {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/memory/allocator.h"
 #include "core/memory/replay.h"
 
 namespace tunefit {

@@ -76,6 +76,9 @@ struct Architecture {
 
 std::int64_t CountLayers(const std::vector<LayerRun>& runs);
 
+/// `count` layers from `first` on, as runs.
+std::vector<LayerRun> TakeLayers(const std::vector<LayerRun>& runs, std::int64_t first, std::int64_t count);
+
 /// Calls `visit(block, repeats)` for each kind of layer of every run, the encoder's first.
 template <typename Visit>
 void ForEachBlock(const Architecture& architecture, Visit visit) {

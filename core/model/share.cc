@@ -92,35 +92,6 @@ void Cut(Experts& experts, std::int64_t ranks) {
 
 void Cut(NoPart& /*none*/, std::int64_t /*ranks*/) {}
 
-/// `count` layers from `first` on, as runs.
-std::vector<LayerRun> TakeLayers(const std::vector<LayerRun>& runs, std::int64_t first, std::int64_t count) {
-  std::vector<LayerRun> taken;
-  std::int64_t start = 0;  // of the run at hand
-  const std::int64_t end = first + count;
-  for (const LayerRun& run : runs) {
-    const auto period = static_cast<std::int64_t>(run.period.size());
-    const std::int64_t stop = start + period * run.repeats;
-    std::int64_t from = std::max(first, start) - start;
-    const std::int64_t to = std::min(end, stop) - start;
-    start = stop;
-    while (from < to) {
-      // What is left of a period that was begun, whole periods, what is begun of one.
-      const std::int64_t in_period = from % period;
-      if (in_period == 0 && to - from >= period) {
-        const std::int64_t repeats = (to - from) / period;
-        taken.push_back({run.period, repeats});
-        from += repeats * period;
-        continue;
-      }
-      const std::int64_t part = std::min(period - in_period, to - from);
-      const auto begin = run.period.begin() + static_cast<std::ptrdiff_t>(in_period);
-      taken.push_back({{begin, begin + static_cast<std::ptrdiff_t>(part)}, 1});
-      from += part;
-    }
-  }
-  return taken;
-}
-
 }  // namespace
 
 Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks) {

@@ -68,9 +68,7 @@ Value ReturnedLogits(Tracer& tracer, const TracedModel& model, const Value& hidd
   }
   Value logits = TraceLogits(tracer, workload, model.head, rows);
   rows.Drop();
-  tracer.EndAutocast();
-  if (!workload.precision.autocast || !workload.habits.outputs_upcast) return logits;
-  return tracer.Cast(std::move(logits), Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
+  return ReturnedLogits(tracer, workload, std::move(logits));
 }
 
 }  // namespace tunefit

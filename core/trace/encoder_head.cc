@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/trace/loss.h"
+
 namespace tunefit {
 namespace {
 
@@ -37,11 +39,6 @@ Value Pool(Tracer& tracer, const Architecture& architecture, const EncoderHead& 
 
 }  // namespace
 
-Value OwnCrossEntropy(Tracer& tracer, const Value& scores, Value labels) {
-  Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
-  return tracer.NegativeLogLikelihood(std::move(log_probabilities), std::move(labels));
-}
-
 EncoderHead MakeEncoderHead(ModuleFactory& factory, const Architecture& architecture, const Value& table) {
   const std::int64_t hidden = architecture.hidden_size;
   const bool modern = architecture.encoder == EncoderKind::kModernBert;
@@ -73,10 +70,7 @@ Value TraceEncoderLoss(Tracer& tracer, const Workload& workload, const EncoderHe
     logits = Forward(tracer, head.output, states);
   }
   Value loss = OwnCrossEntropy(tracer, logits, labels);
-  tracer.EndAutocast();
-  if (workload.precision.autocast && workload.habits.outputs_upcast) {
-    Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
-  }
+  const Value returned = ReturnedLogits(tracer, workload, logits);
   return loss;
 }
 

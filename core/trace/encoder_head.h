@@ -17,9 +17,6 @@ struct EncoderHead {
 /// where the architecture has labels. `table` is the token table that the masked language model's output shares.
 EncoderHead MakeEncoderHead(ModuleFactory& factory, const Architecture& architecture, const Value& table);
 
-/// torch.nn.CrossEntropyLoss in the dtype of the scores; autocast makes it fp32.
-Value OwnCrossEntropy(Tracer& tracer, const Value& scores, Value labels);
-
 /// From the last hidden states to the loss. Ends the forward pass, as TraceLoss does.
 Value TraceEncoderLoss(Tracer& tracer, const Workload& workload, const EncoderHead& head, const Value& hidden,
                        const Value& labels);

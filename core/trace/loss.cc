@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/trace/encoder_head.h"
-
 namespace tunefit {
 namespace {
 
@@ -72,10 +70,7 @@ Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule&
   last_logits.Drop();
   const bool in_place = workload.loss == Loss::kFusedCe || habits.loss.in_place;
   Value loss = in_place ? FusedCrossEntropy(tracer, habits, logits) : PlainCrossEntropy(tracer, habits, logits, labels);
-  tracer.EndAutocast();
-  if (workload.precision.autocast && habits.outputs_upcast) {
-    Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
-  }
+  const Value returned = ReturnedLogits(tracer, workload, logits);
   return loss;
 }
 
@@ -176,14 +171,22 @@ Value LossOfTarget(Tracer& tracer, const Workload& workload, const LinearModule&
   const Value states = workload.architecture.scales_head_input ? tracer.Scale(hidden) : hidden;
   const Value logits = Forward(tracer, head, states);
   Value loss = OwnCrossEntropy(tracer, logits, labels);
-  tracer.EndAutocast();
-  if (workload.precision.autocast && workload.habits.outputs_upcast) {
-    const Value returned = tracer.Cast(logits, Dtype::kFp32);  // accelerate's convert_outputs_to_fp32
-  }
+  const Value returned = ReturnedLogits(tracer, workload, logits);
   return loss;
 }
 
 }  // namespace
+
+Value ReturnedLogits(Tracer& tracer, const Workload& workload, Value logits) {
+  tracer.EndAutocast();
+  if (!workload.precision.autocast || !workload.habits.outputs_upcast) return logits;
+  return tracer.Cast(std::move(logits), Dtype::kFp32);
+}
+
+Value OwnCrossEntropy(Tracer& tracer, const Value& scores, Value labels) {
+  Value log_probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
+  return tracer.NegativeLogLikelihood(std::move(log_probabilities), std::move(labels));
+}
 
 Value TraceLogits(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden) {
   Value logits = Logits(tracer, workload.architecture, head, hidden);

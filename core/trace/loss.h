@@ -17,6 +17,13 @@ Value LastStepsLogits(Tracer& tracer, const Workload& workload);
 /// (Gemma 2), in fp32 where the model itself upcasts.
 Value TraceLogits(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden);
 
+/// Ends the forward pass's autocast; the logits as its caller gets them, which accelerate's convert_outputs_to_fp32
+/// casts.
+Value ReturnedLogits(Tracer& tracer, const Workload& workload, Value logits);
+
+/// torch.nn.CrossEntropyLoss in the dtype of the scores; autocast makes it fp32.
+Value OwnCrossEntropy(Tracer& tracer, const Value& scores, Value labels);
+
 /// How many tokens the loss works on at a time.
 ChunkRule LossChunks(const Workload& workload);
 

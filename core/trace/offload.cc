@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/trace/optimizer.h"
+
 namespace tunefit {
 namespace {
 
 void Append(std::vector<Resident>& to, std::vector<Resident>& from) {
   to.insert(to.end(), from.begin(), from.end());
   from.clear();
-}
-
-void AddGradient(Step& step, Storage storage, std::int64_t count) {
-  storage.term = Term::kGradients;
-  storage.role = "gradient on the host";
-  step.host_gradients.push_back({static_cast<StorageId>(step.storages.size()), count});
-  step.storages.push_back(storage);
 }
 
 /// This rank's gradients as the update on the host reads them: DeepSpeed's in fp32, FSDP's in their parameter's dtype.
@@ -25,17 +20,20 @@ void AddHostGradients(Step& step, const Workload& workload) {
   const double ranks =
       ShardsParameters(workload.parallel.strategy) ? 1 : static_cast<double>(workload.parallel.Shards());
   const auto add = [&](const Resident& weight) {
-    Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    storage.elements.coefficient /= ranks;
-    if (!fsdp) storage.dtype = Dtype::kFp32;
-    AddGradient(step, storage, weight.count);
-    if (workload.parallel.strategy != Strategy::kZero3) return;
-    storage.dtype = workload.precision.compute;
-    AddGradient(step, storage, weight.count);
+    const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    const double elements = storage.elements.coefficient / ranks;
+    const auto put = [&](Dtype dtype) {
+      AddResident(step, step.host_gradients, Beside(storage, elements, dtype, Term::kGradients, "gradient on the host"),
+                  weight.count);
+    };
+    put(fsdp ? storage.dtype : Dtype::kFp32);
+    if (workload.parallel.strategy == Strategy::kZero3) put(workload.precision.compute);
   };
-  for (const Resident& weight : step.trained) add(weight);
-  if (fsdp) return;
-  for (const Resident& weight : step.idle) add(weight);  // its buffers are made for all that may train
+  if (fsdp) {
+    for (const Resident& weight : step.trained) add(weight);
+  } else {
+    ForEachTrained(step, add);
+  }
 }
 
 void MoveShards(Step& step, const std::vector<StorageId>& shards) {
@@ -48,13 +46,6 @@ void MoveShards(Step& step, const std::vector<StorageId>& shards) {
 }
 
 }  // namespace
-
-bool OffloadsGradients(const Workload& workload) {
-  // Megatron-LM adds gradients to a buffer of its own on the card.
-  const bool buffered =
-      workload.precision.master_weights && workload.habits.master_gradients == MasterGradients::kFp32Buffer;
-  return workload.parallel.offloads_optimizer && !buffered;
-}
 
 void MoveToHost(Step& step, const Workload& workload, const std::vector<StorageId>& shards) {
   if (!workload.parallel.offloads_optimizer) return;

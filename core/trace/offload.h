@@ -13,7 +13,4 @@ namespace tunefit {
 /// gathered.
 void MoveToHost(Step& step, const Workload& workload, const std::vector<StorageId>& shards);
 
-/// Gradients leave the card while backward runs: for this rank's buffer on the host.
-bool OffloadsGradients(const Workload& workload);
-
 }  // namespace tunefit

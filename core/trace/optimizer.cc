@@ -4,7 +4,6 @@
 #include <cstring>
 #include <vector>
 
-#include "core/trace/offload.h"
 #include "core/trace/optimizer_rule.h"
 
 namespace tunefit {
@@ -58,13 +57,7 @@ class States {
 
 void States::Put(std::vector<Resident>& list, const Trained& weight, double elements, Dtype dtype, Term term,
                  const char* role) {
-  Storage storage = weight.storage;
-  storage.elements = {elements, Axis::kOnce};
-  storage.dtype = dtype;
-  storage.term = term;
-  storage.role = role;
-  list.push_back({static_cast<StorageId>(step_.storages.size()), weight.resident.count});
-  step_.storages.push_back(storage);
+  AddResident(step_, list, Beside(weight.storage, elements, dtype, term, role), weight.resident.count);
 }
 
 Dtype States::MomentDtype(const Trained& weight, const OptimizerRule& rule) const {
@@ -212,6 +205,12 @@ Dtype TrainedDtype(const Workload& workload) {
   return workload.method.kind == MethodKind::kLora ? workload.method.adapter_dtype : workload.precision.weights;
 }
 
+/// Megatron-LM adds gradients to an fp32 buffer on the card as backward makes them.
+bool HasMasterGradients(const Workload& workload) {
+  return workload.precision.master_weights && BytesPerElement(TrainedDtype(workload)) < 4 &&
+         workload.habits.master_gradients == MasterGradients::kFp32Buffer;
+}
+
 OptimizerRule RuleOf(const Workload& workload, const Trained& weight) {
   return RuleFor(workload.optimizer, weight.IsMatrix() && weight.storage.in_layer);
 }
@@ -255,32 +254,17 @@ void AddOptimizer(Step& step, const Workload& workload) {
   }
   if (of_largest == nullptr || largest <= AllAtOnce(step)) return;
   // One parameter after the other: the largest one's temporaries are the most that are alive.
-  Storage storage = step.storages[static_cast<std::size_t>(of_largest->storage)];
-  storage.elements = {largest, Axis::kOnce};
-  storage.dtype = Dtype::kUint8;
-  storage.term = Term::kOptimizerTransient;
-  storage.role = "update of one parameter";
-  step.optimizer_transient = {{static_cast<StorageId>(step.storages.size()), 1}};
-  step.storages.push_back(storage);
+  const Storage& storage = step.storages[static_cast<std::size_t>(of_largest->storage)];
+  step.optimizer_transient.clear();
+  AddResident(step, step.optimizer_transient,
+              Beside(storage, largest, Dtype::kUint8, Term::kOptimizerTransient, "update of one parameter"), 1);
 }
 
 namespace {
 
 void AddLasting(Step& step, const Resident& like, double elements, Dtype dtype, Term term, const char* role) {
-  Storage storage = step.storages[static_cast<std::size_t>(like.storage)];
-  storage.elements = {elements, Axis::kOnce};
-  storage.dtype = dtype;
-  storage.term = term;
-  storage.role = role;
-  step.gradient_buffers.push_back({static_cast<StorageId>(step.storages.size()), like.count});
-  step.storages.push_back(storage);
-}
-
-/// With a gradient or without: buffers of a library have room for all that trains.
-template <typename Visit>
-void ForEachTrained(const Step& step, Visit visit) {
-  for (const Resident& weight : step.trained) visit(weight);
-  for (const Resident& weight : step.idle) visit(weight);
+  const Storage& storage = step.storages[static_cast<std::size_t>(like.storage)];
+  AddResident(step, step.gradient_buffers, Beside(storage, elements, dtype, term, role), like.count);
 }
 
 /// DeepSpeed stage 3: its part of the gradients, in the dtype they are computed in, and the bucket they are reduced in;
@@ -308,12 +292,16 @@ void AddGradientBuffers(Step& step, const Workload& workload) {
   });
 }
 
+bool OffloadsGradients(const Workload& workload) {
+  const bool buffered =
+      workload.precision.master_weights && workload.habits.master_gradients == MasterGradients::kFp32Buffer;
+  return workload.parallel.offloads_optimizer && !buffered;
+}
+
 GradientFate GradientsAfterBackward(const Workload& workload) {
   const bool own_way = workload.optimizer == Optimizer::kLomo || workload.optimizer == Optimizer::kAdalomo;
   if (workload.optimizer_in_backward || own_way) return GradientFate::kIsApplied;
-  const bool buffered = workload.precision.master_weights && BytesPerElement(TrainedDtype(workload)) < 4 &&
-                        workload.habits.master_gradients == MasterGradients::kFp32Buffer;
-  if (buffered) return GradientFate::kIsAdded;
+  if (HasMasterGradients(workload)) return GradientFate::kIsAdded;
   const Strategy strategy = workload.parallel.strategy;
   const bool leaves = ShardsStatesOnly(strategy) && OffloadsGradients(workload);
   const bool divided = leaves || (strategy == Strategy::kZero2 && workload.parallel.Shards() > 1);

@@ -18,6 +18,9 @@ void AddGradientBuffers(Step& step, const Workload& workload);
 /// gradient; DeepSpeed's and Megatron's hold flat buffers of all that trains.
 bool MakesStatesAtOnce(const Workload& workload);
 
+/// Gradients leave the card while backward runs: for this rank's buffer on the host.
+bool OffloadsGradients(const Workload& workload);
+
 /// What becomes of gradients: applied at once where it is asked for or the optimizer's own way (LOMO), added to fp32
 /// buffers where the stack does so for master copies.
 GradientFate GradientsAfterBackward(const Workload& workload);

@@ -123,8 +123,7 @@ void ShardedUnits::CarryGradients() {
     Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
     storage.term = Term::kGradients;
     storage.role = "gradient of the last step";
-    step.carried_gradients.push_back({static_cast<StorageId>(step.storages.size()), weight.count});
-    step.storages.push_back(storage);
+    AddResident(step, step.carried_gradients, storage, weight.count);
     tracer_.references_.push_back(Tracer::kUncounted);
   }
 }

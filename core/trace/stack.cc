@@ -1,5 +1,6 @@
 #include "core/trace/stack.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -45,26 +46,10 @@ std::int64_t FirstTrainedLayer(const Workload& workload) {
 
 /// Runs cut where the trained layers begin, so that a run is frozen or trained as a whole.
 std::vector<LayerRun> CutAtTrained(const std::vector<LayerRun>& runs, std::int64_t first_trained) {
-  std::vector<LayerRun> cut;
-  std::int64_t first = 0;
-  for (const LayerRun& run : runs) {
-    const auto period = static_cast<std::int64_t>(run.period.size());
-    const std::int64_t inside = first_trained - first;
-    first += period * run.repeats;
-    if (inside <= 0 || inside >= period * run.repeats) {
-      cut.push_back(run);
-      continue;
-    }
-    const std::int64_t before = inside / period;
-    const std::int64_t within = inside % period;
-    if (before > 0) cut.push_back({run.period, before});
-    if (within > 0) {
-      cut.push_back({{run.period.begin(), run.period.begin() + static_cast<std::ptrdiff_t>(within)}, 1});
-      cut.push_back({{run.period.begin() + static_cast<std::ptrdiff_t>(within), run.period.end()}, 1});
-    }
-    const std::int64_t after = run.repeats - before - (within > 0 ? 1 : 0);
-    if (after > 0) cut.push_back({run.period, after});
-  }
+  const std::int64_t layers = CountLayers(runs);
+  const std::int64_t frozen = std::clamp<std::int64_t>(first_trained, 0, layers);
+  std::vector<LayerRun> cut = TakeLayers(runs, 0, frozen);
+  for (LayerRun& run : TakeLayers(runs, frozen, layers - frozen)) cut.push_back(std::move(run));
   return cut;
 }
 

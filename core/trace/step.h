@@ -92,4 +92,26 @@ struct Step {
   double gradient_share = 1;  ///< of each gradient, that a rank keeps once it is reduced
 };
 
+/// A storage that belongs to the same part of the model as `like`, with a size and a purpose of its own.
+inline Storage Beside(Storage like, double elements, Dtype dtype, Term term, const char* role) {
+  like.elements = {elements, Axis::kOnce};
+  like.dtype = dtype;
+  like.term = term;
+  like.role = role;
+  return like;
+}
+
+/// Makes `count` storages like that live through the step, on one of the step's own lists.
+inline void AddResident(Step& step, std::vector<Resident>& list, const Storage& storage, std::int64_t count) {
+  list.push_back({static_cast<StorageId>(step.storages.size()), count});
+  step.storages.push_back(storage);
+}
+
+/// With a gradient or without: a library's buffers have room for all that trains.
+template <typename Visit>
+void ForEachTrained(const Step& step, Visit visit) {
+  for (const Resident& weight : step.trained) visit(weight);
+  for (const Resident& weight : step.idle) visit(weight);
+}
+
 }  // namespace tunefit

@@ -59,7 +59,8 @@ void Tracer::Release(StorageId storage) {
   if (references < 0) return;
   if (--references > 0) return;
   if (IsDeferred(storage)) return ForgetSources(storage);
-  if (std::find(shared_.begin(), shared_.end(), storage) != shared_.end()) {
+  if (const auto found = std::find(shared_.begin(), shared_.end(), storage); found != shared_.end()) {
+    shared_.erase(found);
     ended_shared_.push_back(storage);
     return EndShared();
   }

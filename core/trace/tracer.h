@@ -431,7 +431,7 @@ class Tracer {
   std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far
   Step step_;
   std::vector<std::int32_t> references_;  ///< of each storage; negative: kUncounted
-  std::vector<StorageId> shared_;         ///< among all layers
+  std::vector<StorageId> shared_;         ///< among all layers, alive
   std::vector<StorageId> ended_shared_;   ///< of them, those that a section of several layers ended
   std::vector<Tensor> tensors_;
   std::vector<std::int32_t> free_tensors_;

@@ -52,19 +52,18 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const bool plain = encoder || workload.task == Task::kSft || workload.task == Task::kPretrain;
   if (!plain) return TraceTaskStep(workload, unrolling);
   const GradientFate fate = GradientsAfterBackward(workload);
-  Tracer tracer(
-      workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
-      workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays && !OffloadsGradients(workload));
+  const bool offloads = OffloadsGradients(workload);
+  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
+                workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays && !offloads);
   tracer.DecideGradients(
       fate, [&workload](const Step& step, const Resident& weight) { return UpdateBytes(step, workload, weight); });
   if (fate == GradientFate::kIsDivided) {
-    tracer.KeepShareOfGradients(OffloadsGradients(workload) ? 0 : 1 / static_cast<double>(workload.parallel.Shards()));
+    tracer.KeepShareOfGradients(offloads ? 0 : 1 / static_cast<double>(workload.parallel.Shards()));
   }
   const std::unique_ptr<ShardedUnits> units = MakeShardedUnits(tracer, workload);
   tracer.ShardWith(units.get());
   const TracedModel model = MakeModel(tracer, workload, unrolling);
-  if (workload.parallel.strategy == Strategy::kFsdp && workload.habits.fsdp1_keeps_gradients && units &&
-      !OffloadsGradients(workload)) {
+  if (workload.parallel.strategy == Strategy::kFsdp && workload.habits.fsdp1_keeps_gradients && units && !offloads) {
     units->CarryGradients();
   }
   tracer.scope = {"inputs", Term::kInputs, false};
