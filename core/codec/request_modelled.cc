@@ -68,8 +68,9 @@ void RefuseOffload(Refuser& refuser, const RequestFields& request) {
   const bool parameters = fields.offload_parameters.value_or("none") == "cpu";
   const bool optimizer = fields.offload_optimizer.value_or("none") == "cpu";
   if (!parameters && !optimizer) return;
-  // DeepSpeed moves parameters with the states or not at all, too.
-  const bool moves_parameters = fsdp ? *fields.gpus > 1 : strategy == "zero3" && optimizer;
+  // DeepSpeed moves parameters with the states or not at all, too; FSDP on one rank has no shards.
+  const std::int64_t shards = *fields.gpus / (fields.tensor.value_or(1) * fields.pipeline.value_or(1));
+  const bool moves_parameters = fsdp ? shards > 1 : strategy == "zero3" && optimizer;
   if (parameters && !moves_parameters) refuser.Refuse("parallel.offload.parameters", "cpu");
   if (optimizer && !zero && !(fsdp && parameters)) refuser.Refuse("parallel.offload.optimizer", "cpu");
   const bool one_pass = *request.task == "sft" || *request.task == "pretrain";

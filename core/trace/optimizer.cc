@@ -293,9 +293,7 @@ void AddGradientBuffers(Step& step, const Workload& workload) {
 }
 
 bool OffloadsGradients(const Workload& workload) {
-  const bool buffered =
-      workload.precision.master_weights && workload.habits.master_gradients == MasterGradients::kFp32Buffer;
-  return workload.parallel.offloads_optimizer && !buffered;
+  return workload.parallel.offloads_optimizer && !HasMasterGradients(workload);
 }
 
 GradientFate GradientsAfterBackward(const Workload& workload) {

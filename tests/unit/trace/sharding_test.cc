@@ -209,5 +209,17 @@ TEST(Sharding, FsdpOffloadLeavesTheCardEmptyBetweenSteps) {
   }
 }
 
+TEST(Sharding, OnlyGradientsInMegatronsBufferStayOnTheCard) {
+  Workload workload = Small(Strategy::kFsdp2, 2);
+  workload.parallel.offloads_optimizer = workload.parallel.offloads_parameters = true;
+  workload.precision.master_weights = true;
+  workload.habits.master_gradients = MasterGradients::kFp32Buffer;
+  // Weights in fp32 have no copy to master and no buffer for it: 4 bytes a gradient, of both GPUs.
+  const MemoryEstimate estimate = EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary);
+  EXPECT_EQ(estimate.host.gradients, 4 * kMatrices + 2 * kNorms * kNormBytes);
+  workload.precision.weights = Dtype::kBf16;
+  EXPECT_EQ(EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary).host.gradients, 0);
+}
+
 }  // namespace
 }  // namespace tunefit
