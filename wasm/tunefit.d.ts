@@ -133,6 +133,8 @@ export interface Request {
     interleave?: number;
     context?: number;
     expert?: number;
+    /** What waits in host memory. `optimizer`, with ZeRO: states, gradients and the update. `parameters`, with zero3
+     *  beside the optimizer and with FSDP over several GPUs, which moves both: the shards too. `nvme` is refused. */
     offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };
   };
   /**
@@ -148,8 +150,6 @@ export interface Request {
     colocated?: boolean;
     memory_share?: number;
   };
-  /** `hardware.server`, `hardware.interconnect`, `dataset` and `pricing` are checked and passed on; a note
-   *  `not_modelled` says that nothing is computed from them yet. */
   /** An evaluation between steps. `keeps_logits`: a metric reads the logits of `examples`, which stay on the card, or of
    *  `accumulation_steps` batches at a time. */
   evaluation?: {
@@ -161,7 +161,8 @@ export interface Request {
   include?: ("limits" | "timeline" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
-  /** `gpu` is a catalog id in any case. */
+  /** `gpu` is a catalog id in any case. `server`, `interconnect`, and `dataset` and `pricing` below, are checked and
+   *  passed on; a note `not_modelled` says that nothing is computed from them yet. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   pricing?: {
@@ -230,8 +231,9 @@ export interface TermItem {
 /** A line of the breakdown. The terms sum exactly to `phases.peak_step`. */
 export interface Term {
   /** `weights`, `quantization`, `adapters`, `gradients`, `optimizer_states`, `optimizer_transient`, `autocast_copies`,
-   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`, `reference_model`, `reward_model`, `value_model`,
-   *  `kv_cache`, `rollout_engine`. */
+   *  `checkpoints`, `attention`, `mlp`, `norms`, `embedding`, `logits_and_loss`, `workspace`, `inputs`, `buffers`,
+   *  `gathered_parameters`, `communication_buffers`, `reference_model`, `reward_model`, `value_model`, `kv_cache`,
+   *  `rollout_engine`. */
   id: string;
   bytes: number;
   kind: "exact" | "modelled" | "empirical";
