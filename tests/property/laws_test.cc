@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "core/memory/estimate.h"
@@ -104,15 +105,19 @@ TEST_F(Laws, CheckpointingNeverKeepsMoreAfterTheForwardPass) {
     Workload checkpointed = plain;
     checkpointed.checkpointing = Checkpointing::kFull;
     checkpointed.checkpoint_every = 1;
-    // The rotary tables, the mask, the first layer's input and the table's output that it is made of stay for the
-    // recomputation, of at most 4 bytes a number. Without it nothing needs them where only the end of a layer is
-    // adapted.
-    const Block& block = plain.architecture.runs.front().period.front();
-    const double head_dim = static_cast<double>(std::get<Attention>(block.mixer).head_dim);
-    const double length = static_cast<double>(plain.batch.sequence_length);
-    const double numbers = length + 2 * head_dim + 2 * static_cast<double>(plain.architecture.hidden_size);
-    const double shared = 4 * static_cast<double>(plain.batch.per_device) * length * numbers;
-    EXPECT_LE(Estimate(checkpointed).phases.after_forward, Estimate(plain).phases.after_forward + shared);
+    // The rotary tables and the mask stay for the recomputation: a sliver where layers keep next to nothing. Where only
+    // the end of a layer is adapted nothing else needs them, nor the first layer's input and the table's output that it
+    // is made of: at most 4 bytes a number.
+    double bound = Estimate(plain).phases.after_forward * 1.02;
+    if (plain.method.kind == MethodKind::kLora && !plain.method.all_linear) {
+      const Block& block = plain.architecture.runs.front().period.front();
+      const double head_dim = static_cast<double>(std::get<Attention>(block.mixer).head_dim);
+      const double length = static_cast<double>(plain.batch.sequence_length);
+      const double numbers = length + 2 * head_dim + 2 * static_cast<double>(plain.architecture.hidden_size);
+      const double shared = 4 * static_cast<double>(plain.batch.per_device) * length * numbers;
+      bound = std::max(bound, Estimate(plain).phases.after_forward + shared);
+    }
+    EXPECT_LE(Estimate(checkpointed).phases.after_forward, bound);
   });
 }
 
