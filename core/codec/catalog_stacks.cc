@@ -45,6 +45,7 @@ void ReadLossHabits(const ObjectReader& switches, LossHabits& loss) {
   loss.chunks = switches.Count("loss_chunks", 1, 64).value_or(loss.chunks);
   loss.chunk_length = switches.Count("loss_chunk_length", 0, 65536).value_or(loss.chunk_length);
   loss.in_place = switches.Flag("loss_in_place").value_or(loss.in_place);
+  loss.compiled = switches.Flag("loss_compiled").value_or(loss.compiled);
   loss.classes_first = switches.Flag("loss_classes_first").value_or(loss.classes_first);
   loss.loop_holds = switches.Flag("loop_holds_logits").value_or(loss.loop_holds);
 }
@@ -55,6 +56,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "loss_shifts_logits",
                                    "autocast_upcasts_outputs",
                                    "sdpa_repeats_kv",
+                                   "flash_repeats_kv",
                                    "fsdp_upcasts_trainable",
                                    "fsdp1_keeps_gradients",
                                    "selective_checkpoint",
@@ -72,6 +74,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "loss_chunk_length",
                                    "loss_in_place",
                                    "loss_classes_first",
+                                   "loss_compiled",
                                    "loop_holds_logits",
                                    "masks_padding",
                                    "embeddings_require_gradient",
@@ -104,6 +107,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   }
   habits.stacked_experts = switches.Flag("stacked_experts").value_or(habits.stacked_experts);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
+  habits.flash_repeats_heads = switches.Flag("flash_repeats_kv").value_or(habits.flash_repeats_heads);
   if (const auto kept = switches.Choice("selective_checkpoint", kSelective)) {
     habits.selective_checkpoint = static_cast<SelectiveCheckpoint>(*kept);
   }

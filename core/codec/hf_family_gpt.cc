@@ -277,6 +277,7 @@ constexpr Family kFamilies[] = {
      .bias_by_default = true,
      .window = WindowRule::kAllLayers,
      .tied_by_default = true,
+     .flash_repeated_heads = true,
      .kv_heads_by_default = 2,
      .activation_by_default = "gelu_pytorch_tanh",
      .residual_dropout_key = "residual_dropout",

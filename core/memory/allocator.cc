@@ -1,6 +1,7 @@
 #include "core/memory/allocator.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace tunefit {
 namespace {
@@ -17,12 +18,25 @@ std::int64_t RoundUp(std::int64_t bytes, std::int64_t granule) { return (bytes +
 
 }  // namespace
 
+/// Addresses from 2 TiB on, which no card has, rank alike.
+std::uint64_t CachingAllocator::RankOf(std::int64_t bytes, std::int64_t address) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 32) - 1;
+  return (static_cast<std::uint64_t>(bytes / kGranule) << 32) |
+         static_cast<std::uint64_t>(std::min(address / kGranule, kMost));
+}
+
+/// The first piece of that rank or above. Halves without a branch, for the answers are as good as random.
 std::vector<CachingAllocator::FreePiece>::iterator CachingAllocator::Find(std::vector<FreePiece>& free,
-                                                                          std::int64_t bytes, std::int64_t address) {
-  return std::lower_bound(free.begin(), free.end(), FreePiece{bytes, address, kNone},
-                          [](const FreePiece& a, const FreePiece& b) {
-                            return a.bytes != b.bytes ? a.bytes < b.bytes : a.address < b.address;
-                          });
+                                                                          std::uint64_t rank) {
+  auto first = free.begin();
+  auto left = static_cast<std::ptrdiff_t>(free.size());
+  if (left == 0) return first;
+  while (left > 1) {
+    const std::ptrdiff_t half = left / 2;
+    first += first[half - 1].rank < rank ? half : 0;
+    left -= half;
+  }
+  return first->rank < rank ? first + 1 : first;
 }
 
 CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {
@@ -81,7 +95,7 @@ CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes, std::uint8_t 
 
 CachingAllocator::Block CachingAllocator::Take(std::int64_t bytes, std::uint8_t stream) {
   std::vector<FreePiece>& free = free_[stream];
-  const auto found = Find(free, bytes, -1);
+  const auto found = Find(free, RankOf(bytes, 0));
   if (found == free.end()) {
     if (expandable_) return Grow(bytes, stream);
     if (full_card_) ReleaseFreeSegments();
@@ -114,14 +128,17 @@ void CachingAllocator::AddFree(Block block) {
   Piece& piece = At(block);
   piece.free = true;
   std::vector<FreePiece>& free = free_[piece.stream];
-  free.insert(Find(free, piece.bytes, piece.address), {piece.bytes, piece.address, block});
+  const std::uint64_t rank = RankOf(piece.bytes, piece.address);
+  free.insert(Find(free, rank), {rank, block});
 }
 
 void CachingAllocator::RemoveFree(Block block) {
   Piece& piece = At(block);
   piece.free = false;
   std::vector<FreePiece>& free = free_[piece.stream];
-  free.erase(Find(free, piece.bytes, piece.address));
+  auto found = Find(free, RankOf(piece.bytes, piece.address));
+  while (found->piece != block) ++found;
+  free.erase(found);
 }
 
 void CachingAllocator::Join(Block block) {

@@ -21,7 +21,7 @@ class CachingAllocator {
   using Block = std::int32_t;
   static constexpr Block kNone = -1;
 
-  /// Whole multiples of 512 bytes above 1 MiB.
+  /// Whole multiples of 512 bytes, above 1 MiB and below 2 TiB.
   Block Allocate(std::int64_t bytes, Stream stream = Stream::kCompute);
   void Free(Block block);
 
@@ -36,15 +36,15 @@ class CachingAllocator {
     bool free = false;
     std::uint8_t stream = 0;
   };
-  /// Sorted by size, then by address.
+  /// Sorted by size, then by address: both in one number, for a search is most of what an allocation costs.
   struct FreePiece {
-    std::int64_t bytes;
-    std::int64_t address;
+    std::uint64_t rank;
     Block piece;
   };
 
   Piece& At(Block block) { return pieces_[static_cast<std::size_t>(block)]; }
-  static std::vector<FreePiece>::iterator Find(std::vector<FreePiece>& free, std::int64_t bytes, std::int64_t address);
+  static std::uint64_t RankOf(std::int64_t bytes, std::int64_t address);
+  static std::vector<FreePiece>::iterator Find(std::vector<FreePiece>& free, std::uint64_t rank);
   Block NewPiece(const Piece& piece);
   Block NewSegment(std::int64_t bytes, std::uint8_t stream);
   Block Grow(std::int64_t bytes, std::uint8_t stream);

@@ -8,7 +8,7 @@
 namespace tunefit {
 
 /// Events of a step, about, that are run; of deeper models only some layers are run whole.
-constexpr double kSimulatedEvents = 400;
+constexpr double kSimulatedEvents = 2000;
 
 /// Blocks of one size come to life (positive) or end.
 struct BlockEvent {

@@ -66,7 +66,9 @@ struct Attention {
   NormKind qk_norm_kind = NormKind::kRmsNorm;
   EagerStyle eager = EagerStyle::kFp32Softmax;
   ScoreBias score_bias = ScoreBias::kNone;
-  bool stretches_heads = false;      ///< sdpa is given shared heads as a view that repeats them (Falcon 7B)
+  bool stretches_heads = false;  ///< sdpa is given shared heads as a view that repeats them (Falcon 7B)
+  /// Before transformers 4.48 the class wrote shared heads out for FlashAttention too (MistralFlashAttention2.forward).
+  bool flash_repeated_heads = false;
   bool repeats_fused_heads = false;  ///< shared key/value heads are copied for every query head at once (Falcon 40B)
   bool score_softcap = false;        ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
   std::int64_t window = 0;           ///< tokens of a sliding window; 0 for none

@@ -18,6 +18,7 @@ struct LossHabits {
   std::int64_t chunk_length = 0;  ///< tokens of every sequence in a chunk
   /// Also the standard loss turns its fp32 scores into their gradient (Megatron-LM's vocab-parallel cross entropy).
   bool in_place = false;
+  bool compiled = true;        ///< where the layers are compiled, head and loss are, too
   bool classes_first = false;  ///< cross entropy over (sequences, classes, tokens): the kernel copies into that order
   bool loop_holds = false;     ///< the training loop's name for the logits holds them until the next ones are there
 };

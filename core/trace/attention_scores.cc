@@ -134,7 +134,9 @@ MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const Laye
   }
   const Size rows = context.tokens * static_cast<double>(attention.heads);
   // xformers' kernel has no grouped heads: they are written out.
-  const double copies = context.kernel == AttentionKernel::kXformers ? CopiesOfHeads(attention) : 1;
+  const bool repeats = context.kernel == AttentionKernel::kXformers ||
+                       (context.workload->habits.flash_repeats_heads && attention.flash_repeated_heads);
+  const double copies = repeats ? CopiesOfHeads(attention) : 1;
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);
   return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};

@@ -336,6 +336,7 @@ void Tracer::RunNode(std::int32_t index) {
   const bool reached =
       node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage || node.gradients[2] != kNoStorage;
   if (!reached || node.kind == OpKind::kLeaf) return;  // a leaf keeps what it was given
+  fuses_ = node.compiled;
   if (node.kind == OpKind::kCheckpoint) return RunCheckpoint(index);
   if (node.kind == OpKind::kUnitExit) units_->BeforeBackward(node.unit);
   if (node.kind == OpKind::kUnitEntry) {
@@ -347,7 +348,7 @@ void Tracer::RunNode(std::int32_t index) {
   }
   scope = node.scope;
   if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
-  if (fuses_ && !IsFusible(node.kind)) {
+  if (!fuses_ || !IsFusible(node.kind)) {
     for (const StorageId gradient : node.gradients) {
       if (gradient != kNoStorage) Make(gradient);
     }

@@ -9,8 +9,8 @@ namespace tunefit {
 
 Fsdp1Units::Fsdp1Units(Tracer& tracer, const Workload& workload)
     : ShardedUnits(tracer, workload),
-      holds_inputs_(workload.method.kind == MethodKind::kLora && ChecksLayers(workload) &&
-                    LayerRule(workload).recompute == Recompute::kReentrant) {}
+      prefetches_(!ChecksLayers(workload) || LayerRule(workload).recompute != Recompute::kReentrant),
+      holds_inputs_(workload.method.kind == MethodKind::kLora && !prefetches_) {}
 
 /// The flat parameter is cut into equal parts wherever the cuts fall.
 double Fsdp1Units::ShardElements(const WeightShape& shape) const {
@@ -46,7 +46,7 @@ void Fsdp1Units::AfterForward(std::int32_t unit) {
 void Fsdp1Units::BeforeBackward(std::int32_t unit) {
   Gather(At(unit));
   const std::int32_t next = Previous(unit);
-  if (next > 0) Gather(At(next));
+  if (prefetches_ && next > 0) Gather(At(next));
 }
 
 void Fsdp1Units::AfterBackward(std::int32_t unit) {

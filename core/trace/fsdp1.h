@@ -29,6 +29,9 @@ class Fsdp1Units : public ShardedUnits {
   void Gather(Unit& unit);
   void Reduce(Unit& unit);
 
+  /// Only a unit whose output has a hook is gathered ahead (_get_handle_to_prefetch asks for
+  /// _needs_pre_backward_unshard), and under reentrant checkpointing it gets that when its layer is run again.
+  const bool prefetches_;
   const bool holds_inputs_;
 };
 

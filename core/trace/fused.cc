@@ -182,6 +182,7 @@ Value Tracer::Checkpoint(const Module& module, const std::array<Value, 3>& input
   Node node;
   node.kind = OpKind::kCheckpoint;
   node.scope = scope;
+  node.compiled = fuses_;
   for (const Value& input : inputs) {
     if (input) AddInput(node, input);
   }

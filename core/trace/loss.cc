@@ -222,6 +222,7 @@ Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& he
                 const Value& labels, Value last_logits) {
   tracer.BeginSection(Moment::kLoss, -1, 1, 1);
   tracer.scope = {head.path, Term::kLogitsAndLoss, false};
+  tracer.FuseElementwise(workload.compile && workload.habits.loss.compiled);
   if (workload.architecture.encodes_source()) return LossOfTarget(tracer, workload, head, hidden, labels);
   switch (workload.loss) {
     case Loss::kChunked:

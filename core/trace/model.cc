@@ -23,7 +23,6 @@ Value ReceiveHidden(Tracer& tracer, const Workload& workload) {
 
 TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unrolling) {
   const Architecture& architecture = workload.architecture;
-  if (workload.compile) tracer.FuseElementwise();
   ModuleFactory factory(tracer, workload);
   TracedModel model;
   model.workload = &workload;
@@ -52,6 +51,7 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
 
 Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
   const Workload& workload = *model.workload;
+  tracer.FuseElementwise(workload.compile);
   if (model.encoder) return RunEncoderDecoder(tracer, model, ids, context, moment);
   tracer.BeginSection(moment, -1, 1, 1);
   if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());

@@ -168,6 +168,7 @@ Tracer::Node& Tracer::Begin(OpKind kind) {
   }
   node->kind = kind;
   node->scope = scope;
+  node->compiled = fuses_;
   return *node;
 }
 
@@ -189,7 +190,7 @@ void Tracer::AddInput(Node& node, const Value& input) {
   const int i = node.inputs++;
   if (!input) return;
   const Tensor& tensor = At(input);
-  if (!IsFusible(node.kind)) Make(tensor.storage);
+  if (!fuses_ || !IsFusible(node.kind)) Make(tensor.storage);
   node.in_elements[static_cast<std::size_t>(i)] = tensor.elements;
   node.in_dtypes[static_cast<std::size_t>(i)] = tensor.dtype;
   if (!tensor.requires_gradient || !gradients_) return;

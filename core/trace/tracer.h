@@ -211,8 +211,8 @@ class Tracer {
   /// by chunk into the gradient of the logits. `upcast` is the logits' fp32 copy that the loss reads instead of them;
   /// where it is empty every chunk is upcast in turn.
   Value ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk);
-  /// From here on elementwise operations are fused, as torch.compile does.
-  void FuseElementwise() { fuses_ = true; }
+  /// From here on elementwise operations are fused, as torch.compile does, or no longer.
+  void FuseElementwise(bool fuses) { fuses_ = fuses; }
   /// x where one compiled graph ends and the next begins; x itself where nothing is fused.
   Value Boundary(const Value& x);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
@@ -287,6 +287,7 @@ class Tracer {
     std::uint8_t saved_count = 0;
     bool is_weight = false;   ///< a leaf whose gradient is a parameter's
     bool is_sharded = false;  ///< and whose gradient the unit's hooks take away
+    bool compiled = false;    ///< part of a compiled graph
     std::array<Edge, 3> edges;
     std::array<Size, 3> in_elements;
     std::array<Dtype, 3> in_dtypes{};

@@ -65,7 +65,11 @@ BENCHMARK(BadInput)->Unit(benchmark::kMillisecond);
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  tunefit::Init(tunefit::test::ReadFile(TUNEFIT_CATALOG));
+  const std::string status = tunefit::Init(tunefit::test::ReadFile(TUNEFIT_CATALOG));
+  if (status != R"({"status":"ok","issues":[]})") {
+    std::cerr << "the catalog cannot be read: " << status << '\n';
+    return EXIT_FAILURE;
+  }
   const auto requests = tunefit::test::ReadLines(TUNEFIT_SOURCE_DIR "/tests/bench/requests.jsonl");
   for (std::size_t i = 0; i < requests.size(); ++i) {
     benchmark::RegisterBenchmark(("EstimateTyped/summary/" + std::to_string(i)).c_str(), EstimateTyped, requests[i],

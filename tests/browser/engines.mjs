@@ -135,12 +135,26 @@ async function freePort() {
   return port;
 }
 
-async function openWebkit() {
-  const { Builder, By, Capabilities, Key } = await import("selenium-webdriver");
-  const display = await openDisplay();
+/** `promise`, or after `seconds` an error that says what was waited for. */
+async function within(seconds, what, promise) {
+  const over = new AbortController();
+  const late = setTimeout(seconds * 1000, null, { signal: over.signal }).then(() => {
+    throw new Error(`${what} took over ${seconds} s`);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    late.catch(() => {}); // the abort itself
+    over.abort();
+  }
+}
+
+/** WebKitGTK's driver on a free port, answering. */
+async function startWebkitDriver(display) {
   const port = await freePort();
   const service = spawn("/usr/bin/WebKitWebDriver", [`--port=${port}`], {
     stdio: "ignore",
+    detached: true, // its browsers are its group: killing that leaves none behind
     env: { ...process.env, DISPLAY: display.name },
   });
   const server = `http://127.0.0.1:${port}`;
@@ -148,25 +162,53 @@ async function openWebkit() {
     if (tries === 100) throw new Error("WebKitWebDriver does not answer");
     await setTimeout(100);
   }
+  return { server, kill: () => process.kill(-service.pid, "SIGKILL") };
+}
+
+async function openWebkit() {
+  const { Builder, By, Capabilities, Key } = await import("selenium-webdriver");
+  const display = await openDisplay();
+  let service = await startWebkitDriver(display);
   const capabilities = new Capabilities({
     browserName: "MiniBrowser",
     "webkitgtk:browserOptions": { binary: miniBrowser, args: ["--automation"] },
   });
   const keys = { ArrowDown: Key.ARROW_DOWN, ArrowUp: Key.ARROW_UP, Enter: Key.ENTER, Escape: Key.ESCAPE, Tab: Key.TAB, " ": " " };
+
+  /** A browser with a fresh profile, which now and then never comes up: the driver is then started anew, twice at most. */
+  async function startBrowser(tries = 3) {
+    const build = async () => {
+      const driver = await new Builder().usingServer(service.server).withCapabilities(capabilities).build();
+      await driver.get("about:blank");
+      return driver;
+    };
+    const starting = build();
+    try {
+      return await within(15, "starting MiniBrowser", starting);
+    } catch (error) {
+      starting.catch(() => {}); // of a driver that is gone
+      if (tries === 1) throw error;
+      service.kill();
+      service = await startWebkitDriver(display);
+      return startBrowser(tries - 1);
+    }
+  }
+
   return {
     runsProbe: false, // its driver has no start-up scripts: the page under test must bring the probe
     async newTab() {
-      const driver = await new Builder().usingServer(server).withCapabilities(capabilities).build(); // a fresh profile each
+      const driver = await startBrowser();
+      const ask = (what, promise) => within(30, what, promise);
       return {
-        goto: (url) => driver.get(url),
-        evaluate: (body, ...values) => driver.executeScript(`return ${expression(body, values)}`),
-        press: (key) => driver.actions().sendKeys(keys[key] ?? key).perform(),
-        click: (selector) => driver.findElement(By.css(selector)).click(),
-        type: (text) => driver.actions().sendKeys(text).perform(),
-        resize: (width, height) => driver.manage().window().setRect({ width, height }),
-        requests: () => driver.executeScript("return performance.getEntries().map((entry) => entry.name)"),
+        goto: (url) => ask(`loading ${url}`, driver.get(url)),
+        evaluate: (body, ...values) => ask(`${body}`, driver.executeScript(`return ${expression(body, values)}`)),
+        press: (key) => ask(`pressing ${key}`, driver.actions().sendKeys(keys[key] ?? key).perform()),
+        click: (selector) => ask(`clicking ${selector}`, driver.findElement(By.css(selector)).click()),
+        type: (text) => ask(`typing ${text}`, driver.actions().sendKeys(text).perform()),
+        resize: (width, height) => ask("resizing", driver.manage().window().setRect({ width, height })),
+        requests: () => ask("performance", driver.executeScript("return performance.getEntries().map((entry) => entry.name)")),
         consoleErrors: async () => [],
-        close: () => driver.quit(),
+        close: () => ask("closing", driver.quit()),
       };
     },
     async close() {

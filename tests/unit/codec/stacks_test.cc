@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "core/codec/request.h"
 #include "tests/support/files.h"
@@ -44,6 +46,28 @@ TEST_F(Stacks, TorchtunesLossChangedTwice) {
   EXPECT_EQ(second.workload.habits.loss.chunks, 8);
   EXPECT_FALSE(second.workload.habits.loss.loop_holds);
   EXPECT_EQ(Read("torchtune", "").workload.habits.loss.chunked, ChunkedLoss::kHeadInChunks);
+}
+
+TEST_F(Stacks, TorchtitanCompiledItsLossOffAndOn) {
+  for (const auto& [month, compiled] :
+       {std::pair{"2024-06", false}, {"2024-11", true}, {"2025-01", false}, {"", true}}) {
+    EXPECT_EQ(Read("torchtitan", month).workload.habits.loss.compiled, compiled) << month;
+  }
+  EXPECT_EQ(Read("torchtitan", "2024-06").workload.habits.logits_upcast, LogitsUpcast::kModel);
+  EXPECT_EQ(Read("torchtitan", "").workload.habits.logits_upcast, LogitsUpcast::kLoss);
+}
+
+TEST_F(Stacks, HeadsAreRepeatedForFlashAttentionInSomeClassesOnceUponATime) {
+  const auto repeats = [](const std::string& model, const std::string& month) {
+    const RequestReading reading =
+        ReadRequest(R"({"version":1,"model":")" + model + R"(","stack_version":")" + month + R"("})", *catalog_);
+    const Block& block = reading.workload.architecture.runs.front().period.front();
+    return reading.workload.habits.flash_repeats_heads && std::get<Attention>(block.mixer).flash_repeated_heads;
+  };
+  EXPECT_TRUE(repeats("mistralai/Mistral-7B-v0.1", "2024-12"));
+  EXPECT_TRUE(repeats("qwen2.5-7b", "2024-12"));
+  EXPECT_FALSE(repeats("qwen2.5-7b", "2025-01"));
+  EXPECT_FALSE(repeats("llama-3.1-8b", "2024-12"));
 }
 
 TEST_F(Stacks, AllInOneDtypeWithoutAutocast) {

@@ -59,6 +59,17 @@ TEST(Compile, CrossEntropyNeedsNoFp32Logits) {
   EXPECT_GT(after(plain) - after(compiled), Row(128256));  // 4 bytes of log-probabilities against 2 of logits
 }
 
+TEST(Compile, ALossOutsideTheCompiledLayersIsWrittenOut) {
+  // torchtitan from 2024-12 to 2025-04: layers keep what compiled ones do, the loss its fp32 log-probabilities.
+  const Workload compiled = Compiled(9);
+  Workload eager = compiled;
+  eager.habits.loss.compiled = false;
+  EXPECT_EQ(Kept(eager) - Kept(compiled), Row(128256) * 2 - Row(128256));  // 4 bytes a word against 2
+  Workload more = eager;
+  more.architecture.runs.front().repeats += 1;
+  EXPECT_EQ(Kept(more) - Kept(eager), Kept(Compiled(10)) - Kept(compiled));
+}
+
 TEST(Compile, ChunksOfLogitsBecomeTheirGradient) {
   // torchtune: 2 bytes of logits a token and word after the forward pass, and no log-probabilities beside them.
   Workload compiled = Compiled(2);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/memory/estimate.h"
@@ -83,6 +84,32 @@ TEST(Sharding, FsdpHoldsTheLastGradientsUntilTheNextStep) {
   EXPECT_EQ(with.between_steps - without.between_steps, without.static_bytes);  // gradients are as large as weights
   EXPECT_EQ(with.after_forward, without.after_forward);
   EXPECT_EQ(with.peak_backward, without.peak_backward);
+}
+
+/// The most layers whose parameters exist as a whole within the backward pass. A sequence is so short that nothing else
+/// counts: a layer is 82,176 bytes in bf16, its norms rounded up to 512 each.
+double LayersGatheredInBackward(const Workload& workload) {
+  const Step step = TraceTrainingStep(workload);
+  double whole = 0;
+  double most = 0;
+  for (const Section& section : step.sections) {
+    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
+      const Event event = step.events[static_cast<std::size_t>(e)];
+      const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
+      if (storage.term != Term::kGathered || !storage.in_layer) continue;
+      whole += event.change * storage.elements.coefficient;
+      if (section.moment == Moment::kBackward) most = std::max(most, whole);
+    }
+  }
+  return most / 41088;
+}
+
+TEST(Sharding, FsdpGathersNoLayerAheadUnderReentrantCheckpointing) {
+  Workload workload = Small(Strategy::kFsdp, 2);
+  workload.checkpointing = Checkpointing::kFull;
+  EXPECT_EQ(LayersGatheredInBackward(workload), 2);  // the one at work and the one before it
+  workload.habits.recompute = Recompute::kReentrant;
+  EXPECT_EQ(LayersGatheredInBackward(workload), 1);
 }
 
 TEST(Sharding, TensorRanksDivideMatricesAndRepeatNorms) {
