@@ -75,6 +75,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "loss_in_place",
                                    "loss_classes_first",
                                    "loss_compiled",
+                                   "gathers_tokens_again",
                                    "loop_holds_logits",
                                    "masks_padding",
                                    "embeddings_require_gradient",
@@ -107,6 +108,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   }
   habits.stacked_experts = switches.Flag("stacked_experts").value_or(habits.stacked_experts);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
+  habits.gathers_tokens_again = switches.Flag("gathers_tokens_again").value_or(habits.gathers_tokens_again);
   habits.flash_repeats_heads = switches.Flag("flash_repeats_kv").value_or(habits.flash_repeats_heads);
   if (const auto kept = switches.Choice("selective_checkpoint", kSelective)) {
     habits.selective_checkpoint = static_cast<SelectiveCheckpoint>(*kept);

@@ -267,6 +267,9 @@ void Completer::CompleteParallel() {
     Take(parallel.reshard_after_forward, stack_.parallel.reshard_after_forward, true, "parallel.reshard_after_forward");
     Take(parallel.reduce_dtype, stack_.parallel.reduce_dtype, "fp32", "parallel.reduce_dtype");
   }
+  if (parallel.tensor.value_or(1) > 1) {
+    Take(parallel.sequence_parallel, stack_.parallel.sequence_parallel, false, "parallel.sequence_parallel");
+  }
 }
 
 }  // namespace

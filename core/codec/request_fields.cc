@@ -327,7 +327,8 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
 RequestFields ReadStackDefaults(const ObjectReader& defaults) {
   static constexpr Known kKnown = {
       "precision", "optimizer", "optimizer_in_backward", "attention",     "gradient_checkpointing", "loss", "compile",
-      "batch",     "method",    "quantization",          "fused_kernels", "optimizer_rank"};
+      "batch",     "method",    "quantization",          "fused_kernels", "optimizer_rank",        "parallel"};
+  static constexpr Known kParallelKnown = {"sequence_parallel"};
   static constexpr Known kMethodKnown = {"rank", "dropout", "adapter_dtype", "dora", "target_modules"};
   RequestFields fields;
   defaults.RefuseUnknown(kKnown);
@@ -339,6 +340,9 @@ RequestFields ReadStackDefaults(const ObjectReader& defaults) {
   fields.method.dropout = method.Number("dropout", 0, 1);
   fields.method.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);
   fields.method.dora = method.Flag("dora");
+  const ObjectReader parallel(defaults, "parallel");
+  parallel.RefuseUnknown(kParallelKnown);
+  fields.parallel.sequence_parallel = parallel.Flag("sequence_parallel");
   return fields;
 }
 

@@ -59,6 +59,11 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
   }
 }
 
+/// Token after token through one stack of layers to the next token.
+bool IsPlainDecoder(const Architecture& architecture) {
+  return architecture.encoder == EncoderKind::kNone && !architecture.encodes_source() && !architecture.vision;
+}
+
 /// Only sharded parameters are known to travel; FSDP moves them with the states or not at all.
 void RefuseOffload(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
@@ -79,7 +84,6 @@ void RefuseOffload(Refuser& refuser, const RequestFields& request) {
 
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
-  refuser.OnlyFalse("parallel.sequence_parallel", fields.sequence_parallel);
   refuser.OnlyOne("parallel.interleave", fields.interleave);
   refuser.OnlyOne("parallel.expert", fields.expert);
   refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
@@ -112,6 +116,9 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   const bool own_classes = *request.stack != "transformers" && *request.stack != "deepspeed";
   if (reading.workload.architecture.encodes_source() && own_classes) refuser.Refuse("stack", *request.stack);
   RefuseParallel(refuser, request);
+  if (request.parallel.sequence_parallel.value_or(false) && !IsPlainDecoder(reading.workload.architecture)) {
+    refuser.Refuse("parallel.sequence_parallel", "true");
+  }
   // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.
   if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");
   if (request.include) {

@@ -235,6 +235,7 @@ Parallel ReadParallel(const ParallelFields& fields) {
   parallel.gpus = *fields.gpus;
   parallel.gpus_per_node = fields.gpus_per_node.value_or(parallel.gpus_per_node);
   parallel.tensor = fields.tensor.value_or(1);
+  parallel.sequence_parallel = fields.sequence_parallel.value_or(false);
   parallel.pipeline = fields.pipeline.value_or(1);
   parallel.context = fields.context.value_or(1);
   parallel.reshard_after_forward = fields.reshard_after_forward.value_or(true);

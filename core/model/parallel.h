@@ -36,6 +36,8 @@ struct Parallel {
   std::int64_t gpus = 1;
   std::int64_t gpus_per_node = 8;
   std::int64_t tensor = 1;    ///< ranks that share every matrix
+  /// Between the matrices that tensor ranks share, each holds its part of the tokens.
+  bool sequence_parallel = false;
   std::int64_t pipeline = 1;  ///< stages of layers
   std::int64_t context = 1;   ///< ranks that share every sequence
   bool reshard_after_forward = true;
@@ -45,6 +47,8 @@ struct Parallel {
 
   /// Ranks over which the strategy divides states, gradients and parameters; context ranks hold equal weights.
   constexpr std::int64_t Shards() const { return gpus / (tensor * pipeline); }
+  /// Ranks that share the tokens of the residual stream.
+  constexpr double StreamRanks() const { return sequence_parallel ? static_cast<double>(tensor) : 1.0; }
 };
 
 /// One stage of a pipeline under 1F1B; a model that is not cut has one that is both first and last.

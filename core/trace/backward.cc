@@ -107,6 +107,15 @@ Tracer::Results Tracer::GradientsInOrder(const Node& node, std::initializer_list
   return results;
 }
 
+/// What was kept of the input's tokens is joined with the other ranks' again for as long as it takes.
+Tracer::Results Tracer::ProductGradients(const Node& node) {
+  const StorageId joined =
+      node.joins_again ? Allocate(node.in_elements[0], node.in_dtypes[0], "tokens of all ranks") : kNoStorage;
+  Results results = node.kind == OpKind::kLinear ? GradientsInOrder(node, {1, 0}) : GradientsInOrder(node, {0, 1, 2});
+  if (joined != kNoStorage) Release(joined);
+  return results;
+}
+
 /// torchao's matmul_with_hp_or_float8_args: the input's gradient first, each product on its own casts.
 Tracer::Results Tracer::Fp8Gradients(const Node& node) {
   Results results = kNoResults;
@@ -265,6 +274,7 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
     case OpKind::kSplit:
     case OpKind::kSelect:
     case OpKind::kExpandHeads:
+    case OpKind::kExchange:
     case OpKind::kEmbedding:
     case OpKind::kNegativeLogLikelihood:
       return GradientsInOrder(node, {0});
@@ -278,6 +288,7 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
     case OpKind::kByHand:
       return GradientByHand(node);
     case OpKind::kLinear:
+      return ProductGradients(node);
     case OpKind::kBatchMatmul:
       return GradientsInOrder(node, {1, 0});
     case OpKind::kFp8Linear:
@@ -291,6 +302,7 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
     case OpKind::kGroupedMatmul:
       return GradientsInOrder(node, {0, 1});
     case OpKind::kLinearBias:
+      return ProductGradients(node);
     case OpKind::kLayerNorm:
       return GradientsInOrder(node, {0, 1, 2});
     case OpKind::kAttention:

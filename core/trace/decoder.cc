@@ -34,7 +34,7 @@ Value AddResidual(Tracer& tracer, const LayerModule& layer, const Value& residua
 Value Normalize(Tracer& tracer, const LayerContext& context, const std::optional<NormModule>& module, const Value& x) {
   if (!module) return x;
   tracer.scope.term = Term::kNorms;
-  return Forward(tracer, *module, x, context.tokens);
+  return Forward(tracer, *module, x, context.stream());
 }
 
 MixerResult Forward(Tracer& /*tracer*/, const NoPart& /*none*/, const LayerContext& /*context*/,
@@ -43,15 +43,22 @@ MixerResult Forward(Tracer& /*tracer*/, const NoPart& /*none*/, const LayerConte
 }
 
 MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
-  return std::visit([&](const auto& mixer) { return Forward(tracer, mixer, context, normed); }, layer.mixer);
+  const Value tokens = JoinTokens(tracer, *context.workload, normed);
+  MixerResult mixed =
+      std::visit([&](const auto& mixer) { return Forward(tracer, mixer, context, tokens); }, layer.mixer);
+  mixed.output = DivideTokens(tracer, *context.workload, mixed.output);
+  return mixed;
 }
 
 Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
+  const Value tokens = JoinTokens(tracer, *context.workload, normed);
+  Value fed;
   if (const auto* experts = std::get_if<ExpertsModule>(&layer.feed_forward)) {
-    return Forward(tracer, *experts, context, normed);
+    fed = Forward(tracer, *experts, context, tokens);
+  } else if (const auto* mlp = std::get_if<MlpModule>(&layer.feed_forward)) {
+    fed = Forward(tracer, *mlp, context, tokens);
   }
-  if (const auto* mlp = std::get_if<MlpModule>(&layer.feed_forward)) return Forward(tracer, *mlp, context, normed);
-  return {};
+  return DivideTokens(tracer, *context.workload, fed);
 }
 
 /// x + mixer(norm(x)) + feed_forward(norm(x)); the norms are one where the arrangement has one.
@@ -147,6 +154,18 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
 }
 
 }  // namespace
+
+Value JoinTokens(Tracer& tracer, const Workload& workload, const Value& x) {
+  const double ranks = workload.parallel.StreamRanks();
+  if (ranks == 1 || !x) return x;
+  return tracer.Exchange(x, tracer.SizeOf(x) * ranks, workload.habits.gathers_tokens_again ? x : Value());
+}
+
+Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x) {
+  const double ranks = workload.parallel.StreamRanks();
+  if (ranks == 1 || !x) return x;
+  return tracer.Exchange(x, tracer.SizeOf(x) / ranks, Value());
+}
 
 void LayerContext::DropTensors() {
   for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask}) value->Drop();

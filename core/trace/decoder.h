@@ -115,6 +115,7 @@ struct LayerContext {
   const Workload* workload = nullptr;
   AttentionKernel kernel = AttentionKernel::kSdpa;  ///< what runs: the workload's, unless the class has one only
   Size tokens{1, Axis::kTokens};                    ///< positions of the residual stream
+  double stream_ranks = 1;                          ///< that share them between the layers' parts
   Value cosine, sine;                               ///< rotary tables; empty with learned positions
   Value mask;                  ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
   Dtype dtype = Dtype::kBf16;  ///< of the hidden states before the layers
@@ -124,6 +125,8 @@ struct LayerContext {
   std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
   std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
 
+  /// Positions that this rank holds between the layers' parts.
+  Size stream() const { return tokens / stream_ranks; }
   /// It belongs to one stack of an encoder-decoder, whose layers pass it on, and not to the whole step.
   bool of_one_stack = false;
   /// Forgets what the model's forward made for its layers.
@@ -131,6 +134,11 @@ struct LayerContext {
 };
 
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place);
+
+/// Under sequence parallelism: all tokens, from this rank's part; else x.
+Value JoinTokens(Tracer& tracer, const Workload& workload, const Value& x);
+/// And this rank's part of the ranks' sum.
+Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x);
 
 /// One layer, as the library's own forward reads. `hidden` is the caller's and stays alive.
 Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden);

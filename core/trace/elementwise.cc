@@ -27,6 +27,15 @@ Value Tracer::Reshape(const Value& x) { return Look(OpKind::kReshape, x, SizeOf(
 Value Tracer::Slice(const Value& x, double share) { return Narrow(x, SizeOf(x) * share); }
 Value Tracer::Narrow(const Value& x, Size part) { return Look(OpKind::kSlice, x, part); }
 
+Value Tracer::Exchange(const Value& x, Size out, const Value& part) {
+  Node& node = Begin(OpKind::kExchange);
+  AddInput(node, x);
+  const Tensor tensor = At(x);
+  Value exchanged = AddOutput(node, Allocate(out, tensor.dtype, "tokens of all ranks"), out, tensor.dtype);
+  if (part) At(exchanged).kept_part = At(part).storage;
+  return exchanged;
+}
+
 Value Tracer::Copy(Value x, const char* role) {
   Node& node = Begin(OpKind::kView);
   AddInput(node, x);

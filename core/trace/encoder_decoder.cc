@@ -49,7 +49,7 @@ Value Convolve(Tracer& tracer, const LinearModule& module, const Value& x, doubl
   const Dtype dtype = tracer.autocast().value_or(tracer.DtypeOf(x));
   const Value input = tracer.Cast(x, dtype);
   const Value weight = tracer.Cast(module.weight, dtype);
-  return tracer.Kernel({input, weight, tracer.Cast(module.bias, dtype)}, {input, weight}, tracer.SizeOf(x) * (out / in),
+  return tracer.Kernel({input, weight, tracer.Cast(module.bias, dtype)}, {input, weight}, tracer.SizeOf(x) * out / in,
                        dtype, {}, "convolution");
 }
 

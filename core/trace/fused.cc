@@ -74,7 +74,7 @@ Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
     if (mask) Keep(node, At(mask).storage);
   }
   // As wide as the values, for every query head.
-  const Size elements = query.elements * (At(v).elements.coefficient / At(k).elements.coefficient);
+  const Size elements = query.elements * At(v).elements.coefficient / At(k).elements.coefficient;
   const StorageId out = AllocateAttention(elements, query.dtype, "attention output");
   const StorageId statistics = AllocateAttention(rows, Dtype::kFp32, "log-sum-exp");
   if (wanted) {

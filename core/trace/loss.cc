@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/trace/decoder.h"
+
 namespace tunefit {
 namespace {
 
@@ -218,11 +220,12 @@ Value LastStepsLogits(Tracer& tracer, const Workload& workload) {
   return tracer.Empty(size, upcast ? Dtype::kFp32 : workload.precision.compute, "logits");
 }
 
-Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& states,
                 const Value& labels, Value last_logits) {
   tracer.BeginSection(Moment::kLoss, -1, 1, 1);
   tracer.scope = {head.path, Term::kLogitsAndLoss, false};
   tracer.FuseElementwise(workload.compile && workload.habits.loss.compiled);
+  const Value hidden = JoinTokens(tracer, workload, states);
   if (workload.architecture.encodes_source()) return LossOfTarget(tracer, workload, head, hidden, labels);
   switch (workload.loss) {
     case Loss::kChunked:

@@ -7,7 +7,7 @@ namespace tunefit {
 /// From the last hidden states to the loss: head, soft-capping, upcasts and cross entropy as the workload asks. Ends
 /// the forward pass: everything the model's outputs held is dropped, as the Trainer drops it. `last_logits` end when
 /// the model has returned new ones.
-Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
+Value TraceLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& states,
                 const Value& labels, Value last_logits);
 
 /// The logits of the step before, where the training loop holds them until the next are there; else empty.

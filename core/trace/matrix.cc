@@ -65,9 +65,11 @@ Value Tracer::MatrixProduct(OpKind kind, Value x, Value w, Value b, double in_fe
   AddInput(node, x);
   AddInput(node, w);
   AddInput(node, b);
-  if (RequiresGradient(w)) Keep(node, At(x).storage);
+  const StorageId part = At(x).kept_part;
+  if (RequiresGradient(w)) Keep(node, part != kNoStorage ? part : At(x).storage);
+  node.joins_again = part != kNoStorage && RequiresGradient(w);
   if (RequiresGradient(x)) Keep(node, At(w).storage);
-  const Size elements = At(x).elements * (out_features / in_features);
+  const Size elements = At(x).elements * out_features / in_features;
   const Dtype dtype = At(x).dtype;
   const StorageId out = b ? Allocate(elements, dtype, "mm") : AllocateProduct(elements, dtype, "mm");
   Value product = AddOutput(node, out, elements, dtype);
@@ -100,7 +102,7 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
     if (mode_ != Mode::kRecord) ++kept_;
     if (how.keeps_input) Keep(node, tensor.storage);
   }
-  const Size elements = tensor.elements * (out_features / in_features);
+  const Size elements = tensor.elements * out_features / in_features;
   StorageId out = kNoStorage;
   if (how.in_forward) {
     const StorageId matrix = DequantizedMatrix(node.extra, tensor.dtype, how.copies);
@@ -122,7 +124,7 @@ Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double 
   node.extra = {in_features * out_features, Axis::kOnce};
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
-  const Size elements = tensor.elements * (out_features / in_features);
+  const Size elements = tensor.elements * out_features / in_features;
   Value half = Empty(tensor.elements, Dtype::kFp16, "fp16 input");
   Value quantized = Empty(tensor.elements, Dtype::kInt8, "int8 input");
   half.Drop();
@@ -146,12 +148,12 @@ Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool 
   node.extra = {dequantizes ? in_features * out_features : 0, Axis::kOnce};
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
-  const Size elements = tensor.elements * (out_features / in_features);
+  const Size elements = tensor.elements * out_features / in_features;
   const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
   const StorageId out = Allocate(elements, tensor.dtype, "mm");
   Release(matrix);
   const double rank = At(down).elements.coefficient / in_features;
-  Value low = Empty(tensor.elements * (rank / in_features), tensor.dtype, "low-rank input");
+  Value low = Empty(tensor.elements * rank / in_features, tensor.dtype, "low-rank input");
   Value product = AddOutput(node, out, elements, tensor.dtype);
   x.Drop();
   return product;

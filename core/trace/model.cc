@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/trace/checkpointing.h"
+#include "core/trace/decoder.h"
 #include "core/trace/encoder_decoder.h"
 #include "core/trace/model_inputs.h"
 #include "core/trace/sharding.h"
@@ -14,7 +15,8 @@ namespace {
 /// What a later stage of a pipeline starts from: the hidden states that the one before sends.
 Value ReceiveHidden(Tracer& tracer, const Workload& workload) {
   tracer.scope = {"pipeline", Term::kCommunication, false};
-  const Size tokens{static_cast<double>(workload.architecture.hidden_size), Axis::kTokens};
+  const double width = static_cast<double>(workload.architecture.hidden_size) / workload.parallel.StreamRanks();
+  const Size tokens{width, Axis::kTokens};
   const Dtype dtype = tracer.autocast() ? workload.precision.weights : workload.precision.compute;
   return tracer.RequireGradient(tracer.Input(tokens, dtype, "received hidden states"));
 }
@@ -60,7 +62,10 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   context = MakeContext(tracer, workload, embedded, tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = embeddings;
-  if (workload.stage.is_first) hidden = tracer.Dropout(embeddings, workload.architecture.embedding_dropout);
+  if (workload.stage.is_first) {
+    hidden = DivideTokens(tracer, workload, embeddings);
+    hidden = tracer.Dropout(std::move(hidden), workload.architecture.embedding_dropout);
+  }
   if (tracer.gradients()) HoldOffloadBlocks(tracer, workload, hidden);
   hidden = RunStack(tracer, workload, model.layers, context, std::move(hidden), moment);
   if (model.project_out) hidden = Forward(tracer, *model.project_out, hidden);

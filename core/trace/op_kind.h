@@ -36,6 +36,7 @@ enum class OpKind : std::uint8_t {
   kEmbedding,
   kAttention,  ///< a fused kernel: gradients of q, k and v at once
   kNegativeLogLikelihood,
+  kExchange,        ///< ranks join or divide the tokens: the gradient goes the other way
   kBoundary,        ///< a compiled graph ends and the next begins: what crosses is written out
   kChunkedLoss,     ///< the kept log-probabilities give way to the gradient, chunk by chunk
   kCheckpoint,      ///< a module that is run again in backward

@@ -35,6 +35,8 @@ struct Size {
   Axis axis = Axis::kOnce;
 
   constexpr Size operator*(double factor) const { return {coefficient * factor, axis}; }
+  /// A change of width is written `size * to / from`: exact, where `size * (to / from)` may be off in the last bit.
+  constexpr Size operator/(double divisor) const { return {coefficient / divisor, axis}; }
   constexpr bool operator==(const Size&) const = default;
 };
 

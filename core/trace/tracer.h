@@ -215,6 +215,9 @@ class Tracer {
   void FuseElementwise(bool fuses) { fuses_ = fuses; }
   /// x where one compiled graph ends and the next begins; x itself where nothing is fused.
   Value Boundary(const Value& x);
+  /// `out` elements after tensor ranks joined their parts of the tokens, or summed and divided them. `part`: what a
+  /// matrix product that reads the result keeps in its place, to join it again in backward; may be empty.
+  Value Exchange(const Value& x, Size out, const Value& part);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
   Value Narrow(const Value& x, Size part);
   Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
@@ -280,6 +283,7 @@ class Tracer {
     bool cast_is_cached = false;  ///< a weight that requires a gradient: autocast's cache keeps its copy
     Edge source;
     std::int32_t references = 0;
+    StorageId kept_part = kNoStorage;  ///< see Exchange
   };
   struct Node {
     OpKind kind = OpKind::kView;
@@ -288,6 +292,7 @@ class Tracer {
     bool is_weight = false;   ///< a leaf whose gradient is a parameter's
     bool is_sharded = false;  ///< and whose gradient the unit's hooks take away
     bool compiled = false;    ///< part of a compiled graph
+    bool joins_again = false;  ///< a product that kept a part of its input
     std::array<Edge, 3> edges;
     std::array<Size, 3> in_elements;
     std::array<Dtype, 3> in_dtypes{};
@@ -392,6 +397,7 @@ class Tracer {
   Results PassGradientOn(const Node& node);
   Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
   Results AttentionGradients(const Node& node);
+  Results ProductGradients(const Node& node);
   Results Fp8Gradients(const Node& node);
   Results ElementwiseGradients(const Node& node);
   Results PowerGradient(const Node& node);

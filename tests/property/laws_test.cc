@@ -94,6 +94,22 @@ TEST_F(Laws, MoreBatchOrLengthNeverNeedsLess) {
   });
 }
 
+TEST_F(Laws, SequenceParallelRanksNeverKeepMore) {
+  ForEachWorkload([](const Workload& workload) {
+    if (workload.parallel.tensor == 1) return;
+    Workload whole = workload;
+    whole.parallel.sequence_parallel = false;
+    whole.parallel.gpus /= whole.parallel.pipeline;
+    whole.parallel.pipeline = 1;  // another rank of a pipeline may be the busiest
+    Workload divided = whole;
+    divided.parallel.sequence_parallel = true;
+    const Phases of_whole = Estimate(whole).phases;
+    const Phases of_divided = Estimate(divided).phases;
+    EXPECT_EQ(of_divided.between_steps, of_whole.between_steps);
+    EXPECT_LE(of_divided.after_forward, of_whole.after_forward);
+  });
+}
+
 TEST_F(Laws, CheckpointingNeverKeepsMoreAfterTheForwardPass) {
   ForEachWorkload([](const Workload& workload) {
     Workload plain = workload;

@@ -133,6 +133,16 @@ void RandomizeStages(std::mt19937& random, Workload& workload) {
   workload.parallel.gpus *= workload.parallel.pipeline;
 }
 
+void RandomizeTensorRanks(std::mt19937& random, Workload& workload) {
+  if (Chance(random, 80) || workload.method.kind == MethodKind::kFreeze || workload.architecture.vision) return;
+  Workload shared = workload;
+  shared.parallel.tensor = 2;
+  shared.parallel.gpus *= 2;
+  shared.parallel.sequence_parallel = Chance(random, 60);
+  shared.habits.gathers_tokens_again = Chance(random, 50);
+  if (!HasError(Validate(shared))) workload = shared;
+}
+
 void RandomizeSharding(std::mt19937& random, Workload& workload) {
   if (Chance(random, 60)) return;
   workload.parallel.strategy = Any(random, {Strategy::kDdp, Strategy::kZero1, Strategy::kZero2, Strategy::kZero3,
@@ -174,6 +184,7 @@ Workload RandomWorkload(std::mt19937& random) {
       Between(random, 1, 8),
       Chance(random, 30) ? Between(random, 1, 300) : 0,
       Chance(random, 20),
+      Chance(random, 70),
       Chance(random, 20),
       Chance(random, 20)};
   workload.batch = {Between(random, 1, 4), Between(random, 1, 2), Between(random, 1, 2048),
@@ -188,6 +199,7 @@ Workload RandomWorkload(std::mt19937& random) {
     workload.method.rank = std::min(workload.method.rank, workload.architecture.vision->hidden_size);
     workload.method.trains_vision_tower = Chance(random, 50);
   }
+  RandomizeTensorRanks(random, workload);
   return workload;
 }
 
@@ -203,6 +215,7 @@ std::string Describe(const Workload& workload) {
        << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
        << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
        << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus
+       << " in " << workload.parallel.tensor << " parts of tokens " << workload.parallel.sequence_parallel
        << ", reshards " << workload.parallel.reshard_after_forward << ", layers " << workload.architecture.layers();
   return text.str();
 }

@@ -18,7 +18,8 @@ import sys
 GIB = 2**30
 SHARE_INSIDE = 0.9
 SHARE_INSIDE_BY_SOURCE = 0.85
-FULL_CARD = 0.92  # the allocator fills what it finds: runs this close to the card say little
+FULL_CARD = 0.92  # the allocator fills what it finds: runs this close to the card say little, and where the simulated
+# one asks for more than the card has, the estimate is cut off there
 LEAST_FRACTION = 0.005
 # CUDA context on the card, outside torch: 0.47 to 0.9 GiB over the generations measured.
 CONTEXTS = [("", (0.4, 0.6, 0.9)), ("Ampere", (0.4, 0.5, 0.9)), ("Hopper", (0.45, 0.6, 0.9))]
@@ -72,6 +73,11 @@ def context_of(run):
     return (context + (COLLECTIVES[1] if run["gpus"] > 1 else 0)) * GIB
 
 
+def fills_card(run):
+    usable = run["usable_bytes"]
+    return usable and (run["measured_bytes"] >= FULL_CARD * usable or run["simulated_reserved"] + context_of(run) > usable)
+
+
 def allocated_ratio(run):
     return run["measured_bytes"] / (run["peak_step_bytes"] + run["workspace_bytes"]) - 1
 
@@ -121,8 +127,7 @@ def report(name, runs, figure, fitted):
 
 def main():
     runs = [json.loads(line) for line in open(sys.argv[1])]
-    kept = [run for run in runs if run["statistic"] in ("reserved", "device", "unstated")
-            and not (run["usable_bytes"] and run["measured_bytes"] >= FULL_CARD * run["usable_bytes"])]
+    kept = [run for run in runs if run["statistic"] in ("reserved", "device", "unstated") and not fills_card(run)]
     groups = {"allocated": ([run for run in runs if run["statistic"] == "allocated"], allocated_ratio),
               "reserved": ([run for run in kept if not run["varied"]], reserved_ratio),
               "varied_of_moving": ([run for run in kept if run["varied"]], varied_share)}

@@ -120,6 +120,42 @@ TEST(Sharding, TensorRanksDivideMatricesAndRepeatNorms) {
   EXPECT_EQ(estimate.parameters.trainable, 95'040);  // of the whole model
 }
 
+/// What a layer keeps for backward on one of two tensor ranks, or alone.
+double KeptByALayer(std::int64_t ranks, bool sequence_parallel, bool gathers_again) {
+  const auto after_forward = [&](std::int64_t layers) {
+    Workload workload = Small(Strategy::kNone, ranks);
+    workload.precision = {Dtype::kBf16, Dtype::kBf16, false};
+    workload.architecture.runs.front().repeats = layers;
+    workload.batch.sequence_length = 2048;
+    workload.parallel.tensor = ranks;
+    workload.parallel.sequence_parallel = sequence_parallel;
+    workload.habits.gathers_tokens_again = gathers_again;
+    const Replay replay = ReplayOf(RankOf(workload, 0));
+    return replay.after_forward - replay.weights - replay.optimizer_states;
+  };
+  return after_forward(10) - after_forward(9);
+}
+
+TEST(Sharding, SequenceParallelRanksDivideAllThatALayerKeeps) {
+  // Korthikanti et al. 2022, equation 4: s b h / t (34 + ...), where tensor ranks alone repeat 10 s b h of it.
+  const double alone = KeptByALayer(1, false, false);
+  EXPECT_EQ(KeptByALayer(2, true, true), alone / 2);
+  // torchtitan keeps what it gathered: both norms' outputs whole, 2,048 tokens of 64 in bf16 each.
+  EXPECT_EQ(KeptByALayer(2, true, false), alone / 2 + 2 * 2048 * 64 * 2 / 2);
+  EXPECT_GT(KeptByALayer(2, false, false), KeptByALayer(2, true, false));
+}
+
+TEST(Sharding, SequenceParallelStagesSendTheirPart) {
+  Workload workload = Small(Strategy::kNone, 4);
+  workload.parallel.tensor = 2;
+  workload.parallel.pipeline = 2;
+  const Replay whole = ReplayOf(RankOf(workload, 1));
+  workload.parallel.sequence_parallel = true;
+  const Replay divided = ReplayOf(RankOf(workload, 1));
+  EXPECT_LT(divided.after_forward, whole.after_forward);
+  EXPECT_EQ(divided.weights, whole.weights);
+}
+
 TEST(Sharding, StagesDivideLayersAndKeepTheirEnds) {
   Workload workload = Small(Strategy::kNone, 2);
   workload.parallel.pipeline = 2;
