@@ -325,9 +325,19 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
 }
 
 RequestFields ReadStackDefaults(const ObjectReader& defaults) {
-  static constexpr Known kKnown = {
-      "precision", "optimizer", "optimizer_in_backward", "attention",     "gradient_checkpointing", "loss", "compile",
-      "batch",     "method",    "quantization",          "fused_kernels", "optimizer_rank",        "parallel"};
+  static constexpr Known kKnown = {"precision",
+                                   "optimizer",
+                                   "optimizer_in_backward",
+                                   "attention",
+                                   "gradient_checkpointing",
+                                   "loss",
+                                   "compile",
+                                   "batch",
+                                   "method",
+                                   "quantization",
+                                   "fused_kernels",
+                                   "optimizer_rank",
+                                   "parallel"};
   static constexpr Known kParallelKnown = {"sequence_parallel"};
   static constexpr Known kMethodKnown = {"rank", "dropout", "adapter_dtype", "dora", "target_modules"};
   RequestFields fields;

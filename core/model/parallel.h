@@ -35,7 +35,7 @@ struct Parallel {
   Strategy strategy = Strategy::kNone;
   std::int64_t gpus = 1;
   std::int64_t gpus_per_node = 8;
-  std::int64_t tensor = 1;    ///< ranks that share every matrix
+  std::int64_t tensor = 1;  ///< ranks that share every matrix
   /// Between the matrices that tensor ranks share, each holds its part of the tokens.
   bool sequence_parallel = false;
   std::int64_t pipeline = 1;  ///< stages of layers

@@ -98,7 +98,8 @@ struct Habits {
   bool selective_log_softmax = true;
   /// They hold the reference's logits to their end and compute entropies of the policy's for the log.
   bool preference_logs_logits = true;
-  /// Under sequence parallelism a matrix product keeps its rank's part of the tokens and gathers them again in backward.
+  /// Under sequence parallelism a matrix product keeps its rank's part of the tokens and gathers them again in
+  /// backward.
   bool gathers_tokens_again = false;
   bool fsdp_upcasts_trainable = false;  ///< accelerate: trained parameters are fp32 under FSDP's mixed precision
   bool fsdp1_keeps_gradients = false;   ///< FSDP's flat gradients outlive zero_grad(), to the next backward pass

@@ -289,9 +289,9 @@ class Tracer {
     OpKind kind = OpKind::kView;
     std::uint8_t inputs = 0;
     std::uint8_t saved_count = 0;
-    bool is_weight = false;   ///< a leaf whose gradient is a parameter's
-    bool is_sharded = false;  ///< and whose gradient the unit's hooks take away
-    bool compiled = false;    ///< part of a compiled graph
+    bool is_weight = false;    ///< a leaf whose gradient is a parameter's
+    bool is_sharded = false;   ///< and whose gradient the unit's hooks take away
+    bool compiled = false;     ///< part of a compiled graph
     bool joins_again = false;  ///< a product that kept a part of its input
     std::array<Edge, 3> edges;
     std::array<Size, 3> in_elements;

@@ -214,9 +214,9 @@ std::string Describe(const Workload& workload) {
        << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights) << ", batch "
        << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
        << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
-       << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus
-       << " in " << workload.parallel.tensor << " parts of tokens " << workload.parallel.sequence_parallel
-       << ", reshards " << workload.parallel.reshard_after_forward << ", layers " << workload.architecture.layers();
+       << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus << " in "
+       << workload.parallel.tensor << " parts of tokens " << workload.parallel.sequence_parallel << ", reshards "
+       << workload.parallel.reshard_after_forward << ", layers " << workload.architecture.layers();
   return text.str();
 }
 
