@@ -96,17 +96,21 @@ TEST_F(Laws, MoreBatchOrLengthNeverNeedsLess) {
 
 TEST_F(Laws, SequenceParallelRanksNeverKeepMore) {
   ForEachWorkload([](const Workload& workload) {
-    if (workload.parallel.tensor == 1) return;
+    // Where a product keeps what was gathered, and the residual stream is what it was gathered from, both stay.
+    if (workload.parallel.tensor == 1 || workload.method.kind != MethodKind::kFull) return;
     Workload whole = workload;
     whole.parallel.sequence_parallel = false;
     whole.parallel.gpus /= whole.parallel.pipeline;
     whole.parallel.pipeline = 1;  // another rank of a pipeline may be the busiest
     Workload divided = whole;
     divided.parallel.sequence_parallel = true;
+    divided.habits.gathers_tokens_again = true;
     const Phases of_whole = Estimate(whole).phases;
     const Phases of_divided = Estimate(divided).phases;
     EXPECT_EQ(of_divided.between_steps, of_whole.between_steps);
-    EXPECT_LE(of_divided.after_forward, of_whole.after_forward);
+    // Parts of a few tokens are blocks of 512 bytes like the whole, and some are kept beside it.
+    const double blocks = 512 * 8 * static_cast<double>(whole.architecture.layers());
+    EXPECT_LE(of_divided.after_forward, of_whole.after_forward + blocks);
   });
 }
 

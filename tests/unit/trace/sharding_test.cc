@@ -141,7 +141,7 @@ TEST(Sharding, SequenceParallelRanksDivideAllThatALayerKeeps) {
   const double alone = KeptByALayer(1, false, false);
   EXPECT_EQ(KeptByALayer(2, true, true), alone / 2);
   // torchtitan keeps what it gathered: both norms' outputs whole, 2,048 tokens of 64 in bf16 each.
-  EXPECT_EQ(KeptByALayer(2, true, false), alone / 2 + 2 * 2048 * 64 * 2 / 2);
+  EXPECT_EQ(KeptByALayer(2, true, false), alone / 2 + 2 * 2048 * 64 * 2 * 0.5);
   EXPECT_GT(KeptByALayer(2, false, false), KeptByALayer(2, true, false));
 }
 

@@ -32,5 +32,15 @@ TEST(ChunkRule, LigerTakesThePowerOfTwoAboveAShare) {
   EXPECT_EQ(rule.Tokens(1), 1);
 }
 
+TEST(Size, AChangeOfWidthIsExact) {
+  // 448 x (432 / 448) is a bit below 432, and a sum with a tensor of 432 would count as one that was broadcast.
+  for (double from = 1; from <= 700; ++from) {
+    for (double to = 1; to <= 700; ++to) {
+      const Size narrow = Size{3 * from, Axis::kTokens} * to / from;
+      ASSERT_EQ(narrow.coefficient, 3 * to) << from << " to " << to;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tunefit
