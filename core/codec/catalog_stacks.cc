@@ -109,7 +109,10 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.stacked_experts = switches.Flag("stacked_experts").value_or(habits.stacked_experts);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   habits.gathers_tokens_again = switches.Flag("gathers_tokens_again").value_or(habits.gathers_tokens_again);
-  habits.flash_repeats_heads = switches.Flag("flash_repeats_kv").value_or(habits.flash_repeats_heads);
+  static constexpr Known kFlashRepeats = {"none", "unconverted", "all"};  // in the order of FlashRepeats
+  if (const auto repeats = switches.Choice("flash_repeats_kv", kFlashRepeats)) {
+    habits.flash_repeats = static_cast<FlashRepeats>(*repeats);
+  }
   if (const auto kept = switches.Choice("selective_checkpoint", kSelective)) {
     habits.selective_checkpoint = static_cast<SelectiveCheckpoint>(*kept);
   }

@@ -162,7 +162,7 @@ struct Family {
   std::int64_t kv_heads_always = 0;  ///< whatever the config says; 0: by its key
   bool repeats_fused_heads = false;
   bool stretches_heads = false;
-  bool flash_repeated_heads = false;
+  FlashHeads flash_heads = FlashHeads::kGrouped;
   bool linear_by_hand = false;           ///< see LinearShape
   std::int64_t kv_heads_by_default = 0;  ///< where the config has no key for it; 0, or a null: as many as heads
   std::int64_t head_dim_by_default = 0;  ///< 0: hidden size / heads

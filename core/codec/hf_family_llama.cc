@@ -15,7 +15,10 @@ void ResolveBaichuan(const ObjectReader& config, Family& family) {
 
 constexpr Family kFamilies[] = {
     {.model_type = "llama", .biases = BiasRule::kByKey},
-    {.model_type = "mistral", .window = WindowRule::kAllLayers, .flash_repeated_heads = true, .kv_heads_by_default = 8},
+    {.model_type = "mistral",
+     .window = WindowRule::kAllLayers,
+     .flash_heads = FlashHeads::kRepeated,
+     .kv_heads_by_default = 8},
     // Ministral3Config: no window unless the config has one.
     {.model_type = "ministral3",
      .window = WindowRule::kAllLayers,
@@ -25,7 +28,7 @@ constexpr Family kFamilies[] = {
     {.model_type = "qwen2",
      .biases = BiasRule::kQkv,
      .window = WindowRule::kUpperLayers,
-     .flash_repeated_heads = true,
+     .flash_heads = FlashHeads::kRepeated,
      .kv_heads_by_default = 32},
     {.model_type = "qwen3",
      .qk_norm = QkNorm::kHead,
@@ -113,7 +116,7 @@ constexpr Family kFamilies[] = {
      .rotary_share_key = "partial_rotary_factor",
      .joins_whole_heads = true,
      .fused_gate = true,
-     .flash_repeated_heads = true,
+     .flash_heads = FlashHeads::kRepeated,
      .residual_dropout_key = "resid_pdrop",
      .embedding_dropout_key = "embd_pdrop"},
     // Phi-3-small's remote code (modeling_phi3_small.py): GEGLU over one matrix, biases and layer norms everywhere.

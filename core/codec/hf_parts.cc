@@ -149,7 +149,7 @@ Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
   attention.eager = family.eager;
   attention.repeats_fused_heads = family.repeats_fused_heads;
   attention.stretches_heads = family.stretches_heads;
-  attention.flash_repeated_heads = family.flash_repeated_heads;
+  attention.flash_heads = family.flash_heads;
   attention.query.by_hand = family.linear_by_hand;
   attention.output.by_hand = family.linear_by_hand;
   attention.score_softcap = ReadSoftcap(reading, "attn_logit_softcapping");

@@ -268,7 +268,8 @@ void Completer::CompleteParallel() {
     Take(parallel.reduce_dtype, stack_.parallel.reduce_dtype, "fp32", "parallel.reduce_dtype");
   }
   if (parallel.tensor.value_or(1) > 1) {
-    Take(parallel.sequence_parallel, stack_.parallel.sequence_parallel, false, "parallel.sequence_parallel");
+    const Field<bool> of_stack = architecture_.is_plain_decoder() ? stack_.parallel.sequence_parallel : Field<bool>();
+    Take(parallel.sequence_parallel, of_stack, false, "parallel.sequence_parallel");
   }
 }
 

@@ -59,11 +59,6 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
   }
 }
 
-/// Token after token through one stack of layers to the next token.
-bool IsPlainDecoder(const Architecture& architecture) {
-  return architecture.encoder == EncoderKind::kNone && !architecture.encodes_source() && !architecture.vision;
-}
-
 /// Only sharded parameters are known to travel; FSDP moves them with the states or not at all.
 void RefuseOffload(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
@@ -116,7 +111,10 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   const bool own_classes = *request.stack != "transformers" && *request.stack != "deepspeed";
   if (reading.workload.architecture.encodes_source() && own_classes) refuser.Refuse("stack", *request.stack);
   RefuseParallel(refuser, request);
-  if (request.parallel.sequence_parallel.value_or(false) && !IsPlainDecoder(reading.workload.architecture)) {
+  // Other stacks' tensor ranks hold all tokens.
+  const bool divides_tokens = *request.stack == "megatron" || *request.stack == "torchtitan";
+  if (request.parallel.sequence_parallel.value_or(false) && request.parallel.tensor.value_or(1) > 1 &&
+      !(divides_tokens && reading.workload.architecture.is_plain_decoder())) {
     refuser.Refuse("parallel.sequence_parallel", "true");
   }
   // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.

@@ -70,6 +70,8 @@ struct Architecture {
 
   bool hears() const { return mel_bins > 0; }
   bool encodes_source() const { return !encoder_runs.empty(); }
+  /// One stack of layers, from tokens to the next one.
+  bool is_plain_decoder() const { return encoder == EncoderKind::kNone && !encodes_source() && !vision; }
   /// Of both stacks where there are two.
   std::int64_t layers() const;
 };

@@ -52,6 +52,13 @@ enum class ScoreBias : std::uint8_t {
   kRelative,      ///< a trained number for every head and distance, made by a stack's first layer for all (T5)
 };
 
+/// Whether the class of transformers wrote shared heads out for FlashAttention too, as MistralFlashAttention2 did.
+enum class FlashHeads : std::uint8_t {
+  kGrouped,         ///< never
+  kRepeated,        ///< until the attention interface of 4.48
+  kRepeatedLonger,  ///< until its own conversion, in mid-2025
+};
+
 struct Attention {
   QkvLayout layout = QkvLayout::kSeparate;
   std::int64_t heads = 0;
@@ -67,8 +74,7 @@ struct Attention {
   EagerStyle eager = EagerStyle::kFp32Softmax;
   ScoreBias score_bias = ScoreBias::kNone;
   bool stretches_heads = false;  ///< sdpa is given shared heads as a view that repeats them (Falcon 7B)
-  /// Before transformers 4.48 the class wrote shared heads out for FlashAttention too (MistralFlashAttention2.forward).
-  bool flash_repeated_heads = false;
+  FlashHeads flash_heads = FlashHeads::kGrouped;
   bool repeats_fused_heads = false;  ///< shared key/value heads are copied for every query head at once (Falcon 40B)
   bool score_softcap = false;        ///< tanh soft-capping of the scores, in eager attention (Gemma 2)
   std::int64_t window = 0;           ///< tokens of a sliding window; 0 for none

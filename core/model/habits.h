@@ -23,6 +23,9 @@ struct LossHabits {
   bool loop_holds = false;     ///< the training loop's name for the logits holds them until the next ones are there
 };
 
+/// Which classes repeat key/value heads before FlashAttention, of those that ever did (FlashHeads).
+enum class FlashRepeats : std::uint8_t { kNone, kUnconverted, kAll };
+
 /// How a stack's own model code and wrappers differ from those of transformers and PEFT.
 struct ModelHabits {
   /// Attention on unpacked batches gets no explicit mask: a causal flag, padding or not.

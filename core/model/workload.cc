@@ -65,14 +65,24 @@ void ValidatePositions(Issues& issues, const Workload& workload) {
                     .values = {{"value", length}, {"high", high}}});
 }
 
+/// What of a mixer tensor ranks share: heads, or channels where it has none; 0 for nothing.
+std::int64_t SharedHeads(const Attention& attention) { return attention.heads; }
+std::int64_t SharedHeads(const LatentAttention& attention) { return attention.scores.heads; }
+std::int64_t SharedHeads(const Mamba1& mamba) { return mamba.inner; }
+std::int64_t SharedHeads(const Mamba2& mamba) { return mamba.heads; }
+std::int64_t SharedHeads(const GatedDelta& delta) { return delta.value_heads; }
+std::int64_t SharedHeads(const LightningAttention& attention) { return attention.heads; }
+std::int64_t SharedHeads(const ShortConvolution& mixer) { return mixer.convolution.channels; }
+std::int64_t SharedHeads(const NoPart& /*none*/) { return 0; }
+
 void ValidateShares(Issues& issues, const Workload& workload) {
   const std::int64_t ranks = workload.parallel.tensor;
   for (const LayerRun& run : workload.architecture.runs) {
     for (const Block& block : run.period) {
-      const auto* attention = std::get_if<Attention>(&block.mixer);
-      if (attention == nullptr || attention->heads % ranks == 0) continue;
+      const std::int64_t shared = std::visit([](const auto& mixer) { return SharedHeads(mixer); }, block.mixer);
+      if (shared % ranks == 0) continue;
       const std::string value = std::to_string(ranks);
-      const std::string heads = std::to_string(attention->heads);
+      const std::string heads = std::to_string(shared);
       issues.push_back({.code = "tensor_over_heads",
                         .field = "parallel.tensor",
                         .message = heads + " attention heads cannot be divided among " + value + " ranks.",

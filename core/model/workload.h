@@ -87,11 +87,11 @@ struct Habits {
   bool lora_casts_input = true;     ///< the adapter's input is cast to the adapter's dtype
   bool dora_reuses_base = true;     ///< DoRA without dropout scales the product that is there (PEFT from 0.14 on)
   MasterGradients master_gradients = MasterGradients::kCastInStep;
-  bool gptq_unpacks_in_torch = true;   ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
-  bool gptq_lora_casts_input = true;   ///< also under autocast a GPTQ layer's adapter casts its input
-  bool stacked_experts = true;         ///< experts of a layer are stacked parameters, not modules in a loop
-  bool sdpa_repeats_heads = false;     ///< also without a mask key/value heads are repeated before the kernel
-  bool flash_repeats_heads = false;    ///< before FlashAttention too, in the classes that did
+  bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
+  bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
+  bool stacked_experts = true;        ///< experts of a layer are stacked parameters, not modules in a loop
+  bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
+  FlashRepeats flash_repeats = FlashRepeats::kNone;  ///< before FlashAttention too
   bool load_holds_checkpoint = false;  ///< while a model is read, the checkpoint's tensors are on the card beside it
   bool grpo_has_reference = false;     ///< TRL's beta is above zero unless told otherwise
   /// TRL's preference losses pick the labels' logits first (selective_log_softmax) instead of a log-softmax over all.

@@ -121,6 +121,11 @@ MixerResult Sdpa(Tracer& tracer, const Attention& attention, const LayerContext&
   return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
 }
 
+bool RepeatsForFlash(const Attention& attention, const Habits& habits) {
+  if (habits.flash_repeats == FlashRepeats::kAll) return attention.flash_heads != FlashHeads::kGrouped;
+  return habits.flash_repeats == FlashRepeats::kUnconverted && attention.flash_heads == FlashHeads::kRepeatedLonger;
+}
+
 MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
   switch (context.kernel) {
     case AttentionKernel::kEager:
@@ -134,8 +139,8 @@ MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const Laye
   }
   const Size rows = context.tokens * static_cast<double>(attention.heads);
   // xformers' kernel has no grouped heads: they are written out.
-  const bool repeats = context.kernel == AttentionKernel::kXformers ||
-                       (context.workload->habits.flash_repeats_heads && attention.flash_repeated_heads);
+  const bool repeats =
+      context.kernel == AttentionKernel::kXformers || RepeatsForFlash(attention, context.workload->habits);
   const double copies = repeats ? CopiesOfHeads(attention) : 1;
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);

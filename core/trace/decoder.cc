@@ -34,7 +34,7 @@ Value AddResidual(Tracer& tracer, const LayerModule& layer, const Value& residua
 Value Normalize(Tracer& tracer, const LayerContext& context, const std::optional<NormModule>& module, const Value& x) {
   if (!module) return x;
   tracer.scope.term = Term::kNorms;
-  return Forward(tracer, *module, x, context.stream());
+  return Forward(tracer, *module, x, context.tokens / context.workload->parallel.StreamRanks());
 }
 
 MixerResult Forward(Tracer& /*tracer*/, const NoPart& /*none*/, const LayerContext& /*context*/,
@@ -42,16 +42,16 @@ MixerResult Forward(Tracer& /*tracer*/, const NoPart& /*none*/, const LayerConte
   return {};
 }
 
-MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
-  const Value tokens = JoinTokens(tracer, *context.workload, normed);
+/// Of all tokens to this rank's.
+MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& tokens) {
   MixerResult mixed =
       std::visit([&](const auto& mixer) { return Forward(tracer, mixer, context, tokens); }, layer.mixer);
   mixed.output = DivideTokens(tracer, *context.workload, mixed.output);
   return mixed;
 }
 
-Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& normed) {
-  const Value tokens = JoinTokens(tracer, *context.workload, normed);
+/// Of all tokens to this rank's.
+Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& tokens) {
   Value fed;
   if (const auto* experts = std::get_if<ExpertsModule>(&layer.feed_forward)) {
     fed = Forward(tracer, *experts, context, tokens);
@@ -64,16 +64,18 @@ Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext
 /// x + mixer(norm(x)) + feed_forward(norm(x)); the norms are one where the arrangement has one.
 Value ForwardParallel(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
   const Block& block = *layer.block;
+  const Workload& workload = *context.workload;
   const Value normed = Normalize(tracer, context, layer.mixer_norms.before, hidden);
-  MixerResult mixed = Mix(tracer, layer, context, normed);
+  const Value tokens = JoinTokens(tracer, workload, normed);
+  MixerResult mixed = Mix(tracer, layer, context, tokens);
   Value attended = tracer.Dropout(std::move(mixed.output), block.residual_dropout);
   const bool two = block.arrangement == Arrangement::kParallelTwoNorms;
   Value fed;
   if (two) {
     const Value own = Normalize(tracer, context, layer.feed_forward_norms.before, hidden);
-    fed = FeedForwardOf(tracer, layer, context, own);
+    fed = FeedForwardOf(tracer, layer, context, JoinTokens(tracer, workload, own));
   } else {
-    fed = FeedForwardOf(tracer, layer, context, normed);
+    fed = FeedForwardOf(tracer, layer, context, tokens);
   }
   fed = tracer.Dropout(std::move(fed), block.residual_dropout);
   tracer.scope.module = "residual";
@@ -99,7 +101,7 @@ Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerCon
   if (!std::holds_alternative<NoPart>(layer.mixer)) {
     states = Normalize(tracer, context, layer.mixer_norms.before, hidden);
     const Value normed = normed_residual ? states : Value();
-    mixed = Mix(tracer, layer, context, states);
+    mixed = Mix(tracer, layer, context, JoinTokens(tracer, *context.workload, states));
     states = tracer.Dropout(std::move(mixed.output), dropout);
     states = Normalize(tracer, context, layer.mixer_norms.after, states);
     states = AddResidual(tracer, layer, normed_residual ? normed : hidden, states);
@@ -111,7 +113,7 @@ Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerCon
   Value residual = states;
   states = Normalize(tracer, context, layer.feed_forward_norms.before, states);
   if (normed_residual) residual = states;
-  states = FeedForwardOf(tracer, layer, context, states);
+  states = FeedForwardOf(tracer, layer, context, JoinTokens(tracer, *context.workload, states));
   states = tracer.Dropout(std::move(states), dropout);
   states = Normalize(tracer, context, layer.feed_forward_norms.after, states);
   states = AddResidual(tracer, layer, residual, states);
@@ -158,13 +160,14 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
 Value JoinTokens(Tracer& tracer, const Workload& workload, const Value& x) {
   const double ranks = workload.parallel.StreamRanks();
   if (ranks == 1 || !x) return x;
-  return tracer.Exchange(x, tracer.SizeOf(x) * ranks, workload.habits.gathers_tokens_again ? x : Value());
+  const Value part = workload.habits.gathers_tokens_again ? x : Value();
+  return tracer.Exchange(x, tracer.SizeOf(x) * ranks, "tokens of all ranks", part);
 }
 
 Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x) {
   const double ranks = workload.parallel.StreamRanks();
   if (ranks == 1 || !x) return x;
-  return tracer.Exchange(x, tracer.SizeOf(x) / ranks, Value());
+  return tracer.Exchange(x, tracer.SizeOf(x) / ranks, "tokens of this rank", Value());
 }
 
 void LayerContext::DropTensors() {

@@ -115,7 +115,6 @@ struct LayerContext {
   const Workload* workload = nullptr;
   AttentionKernel kernel = AttentionKernel::kSdpa;  ///< what runs: the workload's, unless the class has one only
   Size tokens{1, Axis::kTokens};                    ///< positions of the residual stream
-  double stream_ranks = 1;                          ///< that share them between the layers' parts
   Value cosine, sine;                               ///< rotary tables; empty with learned positions
   Value mask;                  ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
   Dtype dtype = Dtype::kBf16;  ///< of the hidden states before the layers
@@ -125,8 +124,6 @@ struct LayerContext {
   std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
   std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
 
-  /// Positions that this rank holds between the layers' parts.
-  Size stream() const { return tokens / stream_ranks; }
   /// It belongs to one stack of an encoder-decoder, whose layers pass it on, and not to the whole step.
   bool of_one_stack = false;
   /// Forgets what the model's forward made for its layers.

@@ -27,11 +27,11 @@ Value Tracer::Reshape(const Value& x) { return Look(OpKind::kReshape, x, SizeOf(
 Value Tracer::Slice(const Value& x, double share) { return Narrow(x, SizeOf(x) * share); }
 Value Tracer::Narrow(const Value& x, Size part) { return Look(OpKind::kSlice, x, part); }
 
-Value Tracer::Exchange(const Value& x, Size out, const Value& part) {
+Value Tracer::Exchange(const Value& x, Size out, const char* role, const Value& part) {
   Node& node = Begin(OpKind::kExchange);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  Value exchanged = AddOutput(node, Allocate(out, tensor.dtype, "tokens of all ranks"), out, tensor.dtype);
+  Value exchanged = AddOutput(node, Allocate(out, tensor.dtype, role), out, tensor.dtype);
   if (part) At(exchanged).kept_part = At(part).storage;
   return exchanged;
 }

@@ -57,13 +57,14 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   if (model.encoder) return RunEncoderDecoder(tracer, model, ids, context, moment);
   tracer.BeginSection(moment, -1, 1, 1);
   if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());
-  const Value embeddings = workload.stage.is_first ? EmbedTokens(tracer, model, ids) : ReceiveHidden(tracer, workload);
+  Value embeddings = workload.stage.is_first ? EmbedTokens(tracer, model, ids) : ReceiveHidden(tracer, workload);
   const Dtype embedded = workload.stage.is_first ? tracer.DtypeOf(model.table) : tracer.DtypeOf(embeddings);
   context = MakeContext(tracer, workload, embedded, tracer.DtypeOf(embeddings));
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = embeddings;
   if (workload.stage.is_first) {
     hidden = DivideTokens(tracer, workload, embeddings);
+    if (workload.parallel.StreamRanks() > 1) embeddings = hidden;  // the whole of it is a sum on its way
     hidden = tracer.Dropout(std::move(hidden), workload.architecture.embedding_dropout);
   }
   if (tracer.gradients()) HoldOffloadBlocks(tracer, workload, hidden);

@@ -94,7 +94,6 @@ LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedde
   LayerContext context;
   context.workload = &workload;
   context.dtype = hidden;
-  context.stream_ranks = workload.parallel.StreamRanks();
   context.kernel = workload.architecture.eager_only ? AttentionKernel::kEager : workload.attention;
   MakeRotaryTables(tracer, context, RotaryWidth(workload.architecture));
   MakeMasks(tracer, context, workload, embedded);

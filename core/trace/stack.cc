@@ -147,7 +147,7 @@ Value RunStack(Tracer& tracer, const Workload& workload, const LayerStack& stack
   hidden = tracer.Boundary(hidden);
   if (!stack.final_norm) return hidden;
   tracer.scope = {stack.final_norm->path, Term::kNorms, false};
-  return Forward(tracer, *stack.final_norm, hidden, context.stream());
+  return Forward(tracer, *stack.final_norm, hidden, context.tokens / workload.parallel.StreamRanks());
 }
 
 }  // namespace tunefit

@@ -216,8 +216,9 @@ class Tracer {
   /// x where one compiled graph ends and the next begins; x itself where nothing is fused.
   Value Boundary(const Value& x);
   /// `out` elements after tensor ranks joined their parts of the tokens, or summed and divided them. `part`: what a
-  /// matrix product that reads the result keeps in its place, to join it again in backward; may be empty.
-  Value Exchange(const Value& x, Size out, const Value& part);
+  /// matrix product that reads the result keeps in its place, to join it again in backward; may be empty, else the
+  /// caller holds it for as long as it holds the result.
+  Value Exchange(const Value& x, Size out, const char* role, const Value& part);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
   Value Narrow(const Value& x, Size part);
   Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
@@ -283,7 +284,7 @@ class Tracer {
     bool cast_is_cached = false;  ///< a weight that requires a gradient: autocast's cache keeps its copy
     Edge source;
     std::int32_t references = 0;
-    StorageId kept_part = kNoStorage;  ///< see Exchange
+    StorageId kept_part = kNoStorage;  ///< see Exchange; not counted
   };
   struct Node {
     OpKind kind = OpKind::kView;

@@ -59,15 +59,27 @@ TEST_F(Stacks, TorchtitanCompiledItsLossOffAndOn) {
 
 TEST_F(Stacks, HeadsAreRepeatedForFlashAttentionInSomeClassesOnceUponATime) {
   const auto repeats = [](const std::string& model, const std::string& month) {
-    const RequestReading reading =
-        ReadRequest(R"({"version":1,"model":")" + model + R"(","stack_version":")" + month + R"("})", *catalog_);
+    const RequestReading reading = ReadRequest(R"({"version":1,"model":")" + model + R"(")" +
+                                                   (month.empty() ? "" : R"(,"stack_version":")" + month + '"') + "}",
+                                               *catalog_);
     const Block& block = reading.workload.architecture.runs.front().period.front();
-    return reading.workload.habits.flash_repeats_heads && std::get<Attention>(block.mixer).flash_repeated_heads;
+    return std::pair{std::get<Attention>(block.mixer).flash_heads, reading.workload.habits.flash_repeats};
   };
-  EXPECT_TRUE(repeats("mistralai/Mistral-7B-v0.1", "2024-12"));
-  EXPECT_TRUE(repeats("qwen2.5-7b", "2024-12"));
-  EXPECT_FALSE(repeats("qwen2.5-7b", "2025-01"));
-  EXPECT_FALSE(repeats("llama-3.1-8b", "2024-12"));
+  for (const char* model : {"mistralai/Mistral-7B-v0.1", "mixtral-8x7b", "qwen2.5-7b", "phi-3-mini", "starcoder2-7b"}) {
+    EXPECT_EQ(repeats(model, "2024-12"), std::pair(FlashHeads::kRepeated, FlashRepeats::kAll)) << model;
+  }
+  EXPECT_EQ(repeats("qwen2-57b-a14b", "2025-01"), std::pair(FlashHeads::kRepeatedLonger, FlashRepeats::kUnconverted));
+  EXPECT_EQ(repeats("llama-3.1-8b", ""), std::pair(FlashHeads::kGrouped, FlashRepeats::kNone));
+}
+
+TEST_F(Stacks, TorchtitansTensorRanksDivideTokensWhereThatIsModelled) {
+  const std::string two = R"(,"parallel":{"gpus":2,"tensor":2}})";
+  const auto read = [&two](const std::string& start) { return ReadRequest(start + two, *catalog_); };
+  EXPECT_TRUE(read(R"({"version":1,"model":"llama-3.1-8b","stack":"torchtitan")").workload.parallel.sequence_parallel);
+  EXPECT_FALSE(read(R"({"version":1,"model":"llama-3.1-8b","stack":"megatron")").workload.parallel.sequence_parallel);
+  const RequestReading tower = read(R"({"version":1,"model":"gemma-3-4b","stack":"torchtitan")");
+  EXPECT_FALSE(HasError(tower.issues));
+  EXPECT_FALSE(tower.workload.parallel.sequence_parallel);
 }
 
 TEST_F(Stacks, AllInOneDtypeWithoutAutocast) {

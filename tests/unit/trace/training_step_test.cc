@@ -124,20 +124,24 @@ TEST(TraceTrainingStep, Fp8ProductsKeepWhatTheyReadInTheComputeDtype) {
 TEST(TraceTrainingStep, ClassesThatRepeatedHeadsForFlashAttentionKeepThemWhole) {
   // A layer keeps k and v for backward: 2 x 8 heads of 128 in bf16, or 2 x 32 where they were repeated.
   constexpr double kTokens = 2048;
-  const auto kept = [](std::int64_t layers, bool class_repeats, bool version_repeats) {
+  const auto kept = [](std::int64_t layers, FlashHeads heads, FlashRepeats version) {
     test::LlamaSizes sizes;
     sizes.layers = layers;
     Workload workload = test::MakeWorkload(sizes);
     workload.attention = AttentionKernel::kFlash;
-    std::get<Attention>(workload.architecture.runs.front().period.front().mixer).flash_repeated_heads = class_repeats;
-    workload.habits.flash_repeats_heads = version_repeats;
+    std::get<Attention>(workload.architecture.runs.front().period.front().mixer).flash_heads = heads;
+    workload.habits.flash_repeats = version;
     return ReplayStep(TraceTrainingStep(workload), Axes::Of(1, kTokens, {})).after_forward;
   };
-  const auto layer = [&kept](bool class_repeats, bool version_repeats) {
-    return kept(10, class_repeats, version_repeats) - kept(9, class_repeats, version_repeats);
+  const auto layer = [&kept](FlashHeads heads, FlashRepeats version) {
+    return kept(10, heads, version) - kept(9, heads, version);
   };
-  EXPECT_EQ(layer(true, true) - layer(true, false), kTokens * 2 * 2 * (32 - 8) * 128);
-  EXPECT_EQ(layer(false, true), layer(false, false));
+  const double grouped = layer(FlashHeads::kGrouped, FlashRepeats::kAll);
+  const double repeated = grouped + kTokens * 2 * 2 * (32 - 8) * 128;
+  EXPECT_EQ(layer(FlashHeads::kRepeated, FlashRepeats::kAll), repeated);
+  EXPECT_EQ(layer(FlashHeads::kRepeated, FlashRepeats::kUnconverted), grouped);
+  EXPECT_EQ(layer(FlashHeads::kRepeatedLonger, FlashRepeats::kUnconverted), repeated);
+  EXPECT_EQ(layer(FlashHeads::kRepeatedLonger, FlashRepeats::kNone), grouped);
 }
 
 TEST(TraceTrainingStep, AFusedKernelAddsUpTheQuerysGradientInFp32) {
