@@ -128,6 +128,8 @@ export interface Request {
     reshard_after_forward?: boolean;
     reduce_dtype?: "bf16" | "fp16" | "fp32" | "fp8";
     tensor?: number;
+    /** Tensor ranks share the tokens between the matrices. Refused with tensor ranks of other stacks than `megatron` and
+     *  `torchtitan`, and of other models than decoders; without tensor ranks it changes nothing. */
     sequence_parallel?: boolean;
     pipeline?: number;
     interleave?: number;

@@ -1,7 +1,6 @@
 #include "core/memory/allocator.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace tunefit {
 namespace {
@@ -25,18 +24,11 @@ std::uint64_t CachingAllocator::RankOf(std::int64_t bytes, std::int64_t address)
          static_cast<std::uint64_t>(std::min(address / kGranule, kMost));
 }
 
-/// The first piece of that rank or above. Halves without a branch, for the answers are as good as random.
+/// The first piece of that rank or above.
 std::vector<CachingAllocator::FreePiece>::iterator CachingAllocator::Find(std::vector<FreePiece>& free,
                                                                           std::uint64_t rank) {
-  auto first = free.begin();
-  auto left = static_cast<std::ptrdiff_t>(free.size());
-  if (left == 0) return first;
-  while (left > 1) {
-    const std::ptrdiff_t half = left / 2;
-    first += first[half - 1].rank < rank ? half : 0;
-    left -= half;
-  }
-  return first->rank < rank ? first + 1 : first;
+  return std::lower_bound(free.begin(), free.end(), rank,
+                          [](const FreePiece& piece, std::uint64_t sought) { return piece.rank < sought; });
 }
 
 CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {

@@ -108,11 +108,11 @@ Tracer::Results Tracer::GradientsInOrder(const Node& node, std::initializer_list
 }
 
 /// What was kept of the input's tokens is joined with the other ranks' again for as long as it takes.
-Tracer::Results Tracer::ProductGradients(const Node& node) {
-  const StorageId joined =
-      node.joins_again ? Allocate(node.in_elements[0], node.in_dtypes[0], "tokens of all ranks") : kNoStorage;
-  Results results = node.kind == OpKind::kLinear ? GradientsInOrder(node, {1, 0}) : GradientsInOrder(node, {0, 1, 2});
-  if (joined != kNoStorage) Release(joined);
+Tracer::Results Tracer::ProductGradients(const Node& node, std::initializer_list<int> order) {
+  if (!node.joins_again) return GradientsInOrder(node, order);
+  const StorageId joined = Allocate(node.in_elements[0], node.in_dtypes[0], "tokens of all ranks");
+  Results results = GradientsInOrder(node, order);
+  Release(joined);
   return results;
 }
 
@@ -288,7 +288,7 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
     case OpKind::kByHand:
       return GradientByHand(node);
     case OpKind::kLinear:
-      return ProductGradients(node);
+      return ProductGradients(node, {1, 0});
     case OpKind::kBatchMatmul:
       return GradientsInOrder(node, {1, 0});
     case OpKind::kFp8Linear:
@@ -302,7 +302,7 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
     case OpKind::kGroupedMatmul:
       return GradientsInOrder(node, {0, 1});
     case OpKind::kLinearBias:
-      return ProductGradients(node);
+      return ProductGradients(node, {0, 1, 2});
     case OpKind::kLayerNorm:
       return GradientsInOrder(node, {0, 1, 2});
     case OpKind::kAttention:

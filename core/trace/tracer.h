@@ -398,7 +398,7 @@ class Tracer {
   Results PassGradientOn(const Node& node);
   Results GradientsInOrder(const Node& node, std::initializer_list<int> order);
   Results AttentionGradients(const Node& node);
-  Results ProductGradients(const Node& node);
+  Results ProductGradients(const Node& node, std::initializer_list<int> order);
   Results Fp8Gradients(const Node& node);
   Results ElementwiseGradients(const Node& node);
   Results PowerGradient(const Node& node);

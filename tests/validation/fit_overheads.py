@@ -18,8 +18,9 @@ import sys
 GIB = 2**30
 SHARE_INSIDE = 0.9
 SHARE_INSIDE_BY_SOURCE = 0.85
-FULL_CARD = 0.92  # the allocator fills what it finds: runs this close to the card say little, and where the simulated
-# one asks for more than the card has, the estimate is cut off there
+# The allocator fills what it finds: runs this close to the card say little. Where the simulated one asks for more than
+# the card has, the estimate is cut off there.
+FULL_CARD = 0.92
 LEAST_FRACTION = 0.005
 # CUDA context on the card, outside torch: 0.47 to 0.9 GiB over the generations measured.
 CONTEXTS = [("", (0.4, 0.6, 0.9)), ("Ampere", (0.4, 0.5, 0.9)), ("Hopper", (0.45, 0.6, 0.9))]

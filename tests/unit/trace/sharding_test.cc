@@ -86,8 +86,7 @@ TEST(Sharding, FsdpHoldsTheLastGradientsUntilTheNextStep) {
   EXPECT_EQ(with.peak_backward, without.peak_backward);
 }
 
-/// The most layers whose parameters exist as a whole within the backward pass. A sequence is so short that nothing else
-/// counts: a layer is 82,176 bytes in bf16, its norms rounded up to 512 each.
+/// The most layers, of 41,088 parameters each, that exist as a whole at once within the backward pass.
 double LayersGatheredInBackward(const Workload& workload) {
   const Step step = TraceTrainingStep(workload);
   double whole = 0;
