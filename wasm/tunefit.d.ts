@@ -135,6 +135,8 @@ export interface Request {
     interleave?: number;
     context?: number;
     expert?: number;
+    /** Ranks that share an expert's matrices: 1, or as many as `tensor`. Default: as many where the GPUs suffice. */
+    expert_tensor?: number;
     /** What waits in host memory. `optimizer`, with ZeRO: states, gradients and the update. `parameters`, with zero3
      *  beside the optimizer and with FSDP over several GPUs, which moves both: the shards too. `nvme` is refused. */
     offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };

@@ -57,8 +57,11 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"accumulation_in_backward", "Gradients that are applied within backward cannot be accumulated.", "value"},
     {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
     {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},
+    {"copies_do_not_divide", "The GPUs that hold a copy of a part are no multiple of those that share its experts.",
+     "value group"},
     {"tensor_over_heads", "The attention heads are no multiple of the ranks that share them.", "value heads"},
-    {"pipeline_over_layers", "More pipeline stages than layers.", "value high"},
+    {"pipeline_over_layers", "More pipeline stages, or pieces of them, than layers.", "value high"},
+    {"experts_do_not_divide", "The experts are no multiple of the ranks that share them.", "value experts"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},
     // a Hugging Face config
     {"heads_do_not_divide", "Heads do not divide the hidden size, or key/value heads the heads.",

@@ -153,6 +153,7 @@ void WriteParallel(JsonWriter& writer, const ParallelFields& parallel) {
   Write(writer, "interleave", parallel.interleave);
   Write(writer, "context", parallel.context);
   Write(writer, "expert", parallel.expert);
+  Write(writer, "expert_tensor", parallel.expert_tensor);
   if (parallel.offload) {
     writer.Key("offload");
     writer.BeginObject();

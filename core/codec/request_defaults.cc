@@ -267,10 +267,15 @@ void Completer::CompleteParallel() {
     Take(parallel.reshard_after_forward, stack_.parallel.reshard_after_forward, true, "parallel.reshard_after_forward");
     Take(parallel.reduce_dtype, stack_.parallel.reduce_dtype, "fp32", "parallel.reduce_dtype");
   }
-  if (parallel.tensor.value_or(1) > 1) {
-    const Field<bool> of_stack = architecture_.is_plain_decoder() ? stack_.parallel.sequence_parallel : Field<bool>();
-    Take(parallel.sequence_parallel, of_stack, false, "parallel.sequence_parallel");
-  }
+  const std::int64_t tensor = parallel.tensor.value_or(1);
+  if (tensor == 1) return;
+  const bool shares_experts = parallel.expert.value_or(1) > 1;
+  const Field<bool> of_stack = architecture_.is_plain_decoder() ? stack_.parallel.sequence_parallel : Field<bool>();
+  Take(parallel.sequence_parallel, of_stack, shares_experts, "parallel.sequence_parallel");
+  if (!shares_experts) return;
+  // Megatron-LM's default is the tensor size; without GPUs enough for both an expert's matrices are whole.
+  const std::int64_t group = tensor * parallel.pipeline.value_or(1) * *parallel.expert;
+  Take(parallel.expert_tensor, {}, *parallel.gpus % group == 0 ? tensor : 1, "parallel.expert_tensor");
 }
 
 }  // namespace

@@ -177,6 +177,7 @@ ParallelFields ReadParallel(const ObjectReader& request) {
                                    "interleave",
                                    "context",
                                    "expert",
+                                   "expert_tensor",
                                    "offload"};
   static constexpr Known kOffloadKnown = {"optimizer", "parameters"};
   const ObjectReader parallel(request, "parallel");
@@ -193,6 +194,7 @@ ParallelFields ReadParallel(const ObjectReader& request) {
   fields.interleave = ReadCount(parallel, "interleave", words::kGpus);
   fields.context = ReadCount(parallel, "context", words::kGpus);
   fields.expert = ReadCount(parallel, "expert", words::kGpus);
+  fields.expert_tensor = ReadCount(parallel, "expert_tensor", words::kGpus);
   const ObjectReader offload(parallel, "offload");
   offload.RefuseUnknown(kOffloadKnown);
   fields.offload = offload.present();

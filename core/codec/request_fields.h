@@ -75,7 +75,7 @@ struct ParallelFields {
   Field<Word> reduce_dtype;
   Field<std::int64_t> tensor;
   Field<bool> sequence_parallel;
-  Field<std::int64_t> pipeline, interleave, context, expert;
+  Field<std::int64_t> pipeline, interleave, context, expert, expert_tensor;
   bool offload = false;
   Field<Word> offload_optimizer, offload_parameters;
 };

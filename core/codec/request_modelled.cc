@@ -27,12 +27,6 @@ class Refuser {
     }
     Refuse(field, value);
   }
-  void OnlyFalse(const char* field, const Field<bool>& value) {
-    if (value.value_or(false)) Refuse(field, "true");
-  }
-  void OnlyOne(const char* field, const Field<std::int64_t>& value) {
-    if (value.value_or(1) != 1) Refuse(field, std::to_string(*value));
-  }
 
  private:
   Issues& issues_;
@@ -77,10 +71,29 @@ void RefuseOffload(Refuser& refuser, const RequestFields& request) {
   if (!one_pass || request.optimizer_in_backward.value_or(false)) refuser.Refuse("parallel.offload", "cpu");
 }
 
+/// Experts of their own ranks, all else by data: Megatron-LM's and torchtitan's way.
+void RefuseExperts(Refuser& refuser, const RequestFields& request) {
+  if (request.parallel.expert.value_or(1) == 1) return;
+  const std::string ranks = std::to_string(*request.parallel.expert);
+  const Word stack = *request.stack;
+  const Word strategy = *request.parallel.strategy;
+  const bool replicates = strategy == "none" || strategy == "ddp";
+  const bool divides = (stack == "megatron" && strategy == "zero1") || (stack == "torchtitan" && strategy == "fsdp2");
+  const bool has_experts = stack == "megatron" || stack == "torchtitan";
+  if (!has_experts || !(replicates || divides) || request.quantization.kind) refuser.Refuse("parallel.expert", ranks);
+  const bool tensor = request.parallel.tensor.value_or(1) > 1;
+  if (tensor && !request.parallel.sequence_parallel.value_or(true)) {
+    refuser.Refuse("parallel.sequence_parallel", "false");  // Megatron-LM refuses it too
+  }
+  const std::int64_t of_one = request.parallel.expert_tensor.value_or(1);
+  if (of_one != 1 && of_one != request.parallel.tensor.value_or(1)) {
+    refuser.Refuse("parallel.expert_tensor", std::to_string(of_one));
+  }
+}
+
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
-  refuser.OnlyOne("parallel.interleave", fields.interleave);
-  refuser.OnlyOne("parallel.expert", fields.expert);
+  RefuseExperts(refuser, request);
   refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
   refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
   RefuseOffload(refuser, request);

@@ -99,6 +99,9 @@ void NoteWithoutEffect(RequestReading& reading) {
       NoEffect(reading, "fused_kernels", "lora", "the fused kernel knows no dropout");
     }
   }
+  if (request.parallel.interleave.value_or(1) > 1 && request.parallel.pipeline.value_or(1) == 1) {
+    NoEffect(reading, "parallel.interleave", std::to_string(*request.parallel.interleave), "there is one stage");
+  }
   if (request.method.vision_tower == "trained" && !reading.workload.architecture.vision) {
     NoEffect(reading, "method.vision_tower", "trained", "the model has no tower for images");
   }

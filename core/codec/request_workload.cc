@@ -237,7 +237,10 @@ Parallel ReadParallel(const ParallelFields& fields) {
   parallel.tensor = fields.tensor.value_or(1);
   parallel.sequence_parallel = fields.sequence_parallel.value_or(false);
   parallel.pipeline = fields.pipeline.value_or(1);
+  parallel.interleave = fields.interleave.value_or(1);
   parallel.context = fields.context.value_or(1);
+  parallel.expert = fields.expert.value_or(1);
+  parallel.expert_tensor = fields.expert_tensor.value_or(0);
   parallel.reshard_after_forward = fields.reshard_after_forward.value_or(true);
   parallel.reduce_dtype = ReadDtype(fields.reduce_dtype.value_or("fp32"));
   parallel.offloads_parameters = fields.offload_parameters.value_or("none") == "cpu";

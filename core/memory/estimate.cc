@@ -1,6 +1,7 @@
 #include "core/memory/estimate.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/memory/ledger.h"
 #include "core/memory/moments.h"
@@ -216,7 +217,9 @@ Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) 
 HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parallel) {
   const auto gpus = static_cast<double>(std::min(parallel.gpus, parallel.gpus_per_node));
   HostBytes host;
-  host.checkpoints = gpus * static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
+  const auto& in_flight = step.in_flight;  // pieces have the same layers, but for one
+  host.checkpoints = gpus * static_cast<double>(std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0})) *
+                     SumResidents(step, step.host_checkpoints, axes) / static_cast<double>(in_flight.size());
   host.parameters = gpus * SumResidents(step, step.host_parameters, axes);
   host.gradients = gpus * SumResidents(step, step.host_gradients, axes);
   host.optimizer_states = gpus * SumResidents(step, step.host_states, axes);
@@ -254,26 +257,27 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
-bool IsCut(const Workload& workload) { return workload.parallel.tensor > 1 || workload.parallel.pipeline > 1; }
-
 /// Exact and of the whole model, also where the traced rank holds a part of it.
 TrainedParameters CountTrained(const Workload& workload, const Step& step) {
-  if (!IsCut(workload)) return {step.adapter_parameters, step.trained_parameters};
+  if (!workload.parallel.IsCut()) return {step.adapter_parameters, step.trained_parameters};
   return CountTrainedParameters(workload);
 }
 
-/// MEM-83  The rank whose step peaks highest: of a pipeline's first stage, which holds the most micro-batches, or its
-/// last, which holds the logits.
+/// MEM-83  The rank whose step peaks highest; of equal ones the first.
 Workload BusiestRank(const Workload& workload) {
-  if (!IsCut(workload)) return workload;
-  const auto peak = [](const Workload& rank) {
+  if (!workload.parallel.IsCut()) return workload;
+  Workload busiest = RankOf(workload, 0);
+  if (workload.parallel.pipeline == 1) return busiest;
+  double most = 0;
+  for (const std::int64_t stage : StagesToCompare(workload)) {
+    Workload rank = RankOf(workload, stage);
     const Step step = TraceTrainingStep(rank);
-    return PhasesOf(ReplayStep(step, AxesOf(step, rank, rank.batch))).peak_step;
-  };
-  Workload first = RankOf(workload, 0);
-  if (workload.parallel.pipeline == 1) return first;
-  Workload last = RankOf(workload, workload.parallel.pipeline - 1);
-  return peak(first) >= peak(last) ? first : last;
+    const double peak = PhasesOf(ReplayStep(step, AxesOf(step, rank, rank.batch))).peak_step;
+    if (peak <= most) continue;
+    most = peak;
+    busiest = std::move(rank);
+  }
+  return busiest;
 }
 
 }  // namespace
@@ -307,10 +311,12 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
-  std::vector<Workload> ranks = {RankOf(workload, 0)};
-  if (workload.parallel.pipeline > 1) ranks.push_back(RankOf(workload, workload.parallel.pipeline - 1));
+  std::vector<Workload> ranks;
   std::vector<Step> steps;
-  for (const Workload& rank : ranks) steps.push_back(TraceTrainingStep(rank));
+  for (const std::int64_t stage : StagesToCompare(workload)) {
+    ranks.push_back(RankOf(workload, stage));
+    steps.push_back(TraceTrainingStep(ranks.back()));
+  }
   Workload tried = workload;
   const auto fits = [&](const Batch& batch) {
     tried.batch = batch;

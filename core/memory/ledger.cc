@@ -114,13 +114,12 @@ void AddResidents(ClassList& list, const Step& step, const std::vector<Resident>
 
 /// Activations of the other micro-batches of a pipeline stage.
 void AddWaiting(const Step& step, std::vector<std::int64_t>& alive) {
-  const auto backward = std::find_if(step.sections.begin(), step.sections.end(),
-                                     [](const Section& section) { return section.moment == Moment::kBackward; });
-  PeakPoint forward_end;
-  forward_end.section = static_cast<std::int32_t>(backward - step.sections.begin());
-  if (backward != step.sections.end()) forward_end.events = backward->first_event;
-  const std::vector<std::int64_t> kept = CountAlive(step, forward_end);
-  for (std::size_t i = 0; i < alive.size(); ++i) alive[i] += (step.in_flight - 1) * kept[i];
+  ForEachWaiting(step, [&](const Section& section, std::int64_t waiting) {
+    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
+      const Event event = step.events[static_cast<std::size_t>(e)];
+      alive[static_cast<std::size_t>(event.storage)] += event.change * section.repeats * waiting;
+    }
+  });
 }
 
 }  // namespace
@@ -149,7 +148,7 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
     AddResidents(list, step, step.optimizer_transient);
   }
   std::vector<std::int64_t> alive = CountAlive(step, point);
-  if (step.in_flight > 1 && peak_moment != Moment::kOptimizer) AddWaiting(step, alive);
+  if (peak_moment != Moment::kOptimizer) AddWaiting(step, alive);
   for (std::size_t i = 0; i < alive.size(); ++i) list.Add(step.storages[i], alive[i]);
   list.SettleCarried();
 

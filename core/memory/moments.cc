@@ -36,12 +36,15 @@ bool DividesStates(Strategy strategy) {
   return ShardsParameters(strategy) || strategy == Strategy::kZero1 || strategy == Strategy::kZero2;
 }
 
-/// Bytes of residents as a file holds them, without the allocator's rounding.
-double FileBytes(const Step& step, const std::vector<Resident>& residents) {
+/// Bytes of residents as a file holds them, without the allocator's rounding: of all ranks, but each of equal ones
+/// once.
+double FileBytes(const Step& step, const Parallel& parallel, bool divided, const std::vector<Resident>& residents) {
   double bytes = 0;
   for (const Resident& resident : residents) {
     const Storage& storage = StorageOf(step, resident);
-    bytes += static_cast<double>(resident.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
+    const double ranks = static_cast<double>(parallel.gpus) / (divided ? 1 : ShardsOf(parallel, storage));
+    bytes +=
+        ranks * static_cast<double>(resident.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
   }
   return bytes;
 }
@@ -135,24 +138,19 @@ double MergePeak(const Step& step, const Workload& workload, const Axes& axes) {
 
 double CheckpointDiskBytes(const Step& step, const Workload& workload) {
   const bool adapter = workload.method.kind == MethodKind::kLora;
-  double model = 0;
+  std::vector<Resident> model;
   const auto add = [&](const Resident& weight) {
-    const Storage& storage = StorageOf(step, weight);
-    if (storage.term >= Term::kReferenceModel) return;
-    model += static_cast<double>(weight.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
+    if (StorageOf(step, weight).term < Term::kReferenceModel) model.push_back(weight);
   };
   for (const Resident& weight : adapter ? step.trained : step.weights) add(weight);
   const std::vector<Resident>& elsewhere = adapter ? step.idle : step.host_parameters;
   std::for_each(elsewhere.begin(), elsewhere.end(), add);
-  // All ranks' shares of what is divided are written.
-  const Strategy strategy = workload.parallel.strategy;
-  const auto shards = static_cast<double>(workload.parallel.Shards());
-  // The busiest rank stands for those that have other tensors: a little too much where stages differ.
-  const auto divided = static_cast<double>(workload.parallel.tensor * workload.parallel.pipeline);
-  const double states =
-      FileBytes(step, step.optimizer_states) + FileBytes(step, step.paged_states) + FileBytes(step, step.host_states);
-  return divided *
-         (model * (ShardsParameters(strategy) ? shards : 1) + states * (DividesStates(strategy) ? shards : 1));
+  const Parallel& parallel = workload.parallel;
+  double bytes = FileBytes(step, parallel, ShardsParameters(parallel.strategy), model);
+  for (const std::vector<Resident>* states : {&step.optimizer_states, &step.paged_states, &step.host_states}) {
+    bytes += FileBytes(step, parallel, DividesStates(parallel.strategy), *states);
+  }
+  return bytes;  // the busiest rank stands for all: a little too much where stages differ
 }
 
 }  // namespace tunefit

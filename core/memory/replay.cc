@@ -14,17 +14,16 @@ void Raise(PeakPoint& peak, const PeakPoint& candidate) {
   if (candidate.bytes > peak.bytes) peak = candidate;
 }
 
-/// What a forward pass leaves for backward: the activations of one micro-batch.
-double KeptByForward(const Step& step, const std::vector<double>& bytes) {
+/// What the other micro-batches of a pipeline stage have left for backward.
+double WaitingBytes(const Step& step, const std::vector<double>& bytes) {
   double kept = 0;
-  if (step.in_flight <= 1) return kept;
-  for (const Section& section : step.sections) {
-    if (section.moment == Moment::kBackward) break;
+  ForEachWaiting(step, [&](const Section& section, std::int64_t waiting) {
     for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
       const Event event = step.events[static_cast<std::size_t>(e)];
-      kept += static_cast<double>(event.change * section.repeats) * bytes[static_cast<std::size_t>(event.storage)];
+      kept += static_cast<double>(event.change * section.repeats * waiting) *
+              bytes[static_cast<std::size_t>(event.storage)];
     }
-  }
+  });
   return kept;
 }
 
@@ -67,7 +66,7 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
 
   double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients +
                 (step.gradients_alive ? 0 : replay.carried_gradients);
-  replay.waiting = static_cast<double>(step.in_flight - 1) * KeptByForward(step, bytes);
+  replay.waiting = WaitingBytes(step, bytes);
   live += replay.waiting;
   replay.peak_forward.bytes = live;
   replay.peak_backward.bytes = 0;

@@ -104,13 +104,13 @@ std::vector<LayerRun> TakeLayers(const std::vector<LayerRun>& runs, std::int64_t
       const std::int64_t in_period = from % period;
       if (in_period == 0 && to - from >= period) {
         const std::int64_t repeats = (to - from) / period;
-        taken.push_back({run.period, repeats});
+        taken.push_back({run.period, repeats, run.piece});
         from += repeats * period;
         continue;
       }
       const std::int64_t part = std::min(period - in_period, to - from);
       const auto begin = run.period.begin() + static_cast<std::ptrdiff_t>(in_period);
-      taken.push_back({{begin, begin + static_cast<std::ptrdiff_t>(part)}, 1});
+      taken.push_back({{begin, begin + static_cast<std::ptrdiff_t>(part)}, 1, run.piece});
       from += part;
     }
   }

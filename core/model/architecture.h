@@ -15,6 +15,9 @@ namespace tunefit {
 struct LayerRun {
   std::vector<Block> period;
   std::int64_t repeats = 0;
+  std::int64_t piece = 0;  ///< of a pipeline stage that holds several: which one the layers belong to
+
+  bool operator==(const LayerRun&) const = default;
 };
 
 /// Models that read a whole text at once, by the heads that their library puts on them.

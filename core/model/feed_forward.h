@@ -77,6 +77,7 @@ enum class ExpertGate : std::uint8_t {
 struct Experts {
   std::int64_t count = 0;
   std::int64_t per_token = 0;  ///< experts that a token visits
+  std::int64_t ranks = 1;      ///< that hold so many experts each (expert parallelism): tokens travel to them and back
   Mlp expert;                  ///< the shapes of one
   ExpertForm form = ExpertForm::kByVersion;
   ExpertGate gate = ExpertGate::kPlain;
@@ -87,6 +88,8 @@ struct Experts {
   LinearShape
       shared_gate;  ///< to one number, whose sigmoid multiplies the shared output (Qwen 2 MoE); else no features
 
+  /// Experts on one rank.
+  std::int64_t held() const { return count / ranks; }
   bool operator==(const Experts&) const = default;
 };
 

@@ -15,6 +15,14 @@ Issues Validate(const Parallel& parallel) {
          .field = "parallel.gpus",
          .message = gpus + " GPUs cannot be divided into groups of " + ranks + " (tensor x pipeline x context).",
          .values = {{"value", gpus}, {"group", ranks}}});
+  } else if (parallel.gpus / parallel.pipeline % (parallel.ExpertTensor() * parallel.expert) != 0) {
+    const std::string copies = std::to_string(parallel.gpus / parallel.pipeline);
+    const std::string value = std::to_string(parallel.ExpertTensor() * parallel.expert);
+    issues.push_back({.code = "copies_do_not_divide",
+                      .field = "parallel.expert",
+                      .message = copies + " GPUs, those of a pipeline stage, cannot be divided into groups of " +
+                                 value + " (expert x expert_tensor).",
+                      .values = {{"value", copies}, {"group", value}}});
   } else if (parallel.strategy == Strategy::kNone && parallel.gpus > shared) {
     issues.push_back({.code = "copies_without_strategy",
                       .field = "parallel.strategy",

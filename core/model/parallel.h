@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/model/dtype.h"
 #include "core/model/issue.h"
@@ -38,8 +39,11 @@ struct Parallel {
   std::int64_t tensor = 1;  ///< ranks that share every matrix
   /// Between the matrices that tensor ranks share, each holds its part of the tokens.
   bool sequence_parallel = false;
-  std::int64_t pipeline = 1;  ///< stages of layers
-  std::int64_t context = 1;   ///< ranks that share every sequence
+  std::int64_t pipeline = 1;       ///< stages of layers
+  std::int64_t interleave = 1;     ///< pieces of the model that each stage holds (virtual pipeline stages)
+  std::int64_t context = 1;        ///< ranks that share every sequence
+  std::int64_t expert = 1;         ///< ranks that share the experts; of all else each holds what it held without
+  std::int64_t expert_tensor = 0;  ///< ranks that share an expert's matrices; 0: as many as share all others
   bool reshard_after_forward = true;
   Dtype reduce_dtype = Dtype::kFp32;  ///< of gradients on their way between ranks
   bool offloads_optimizer = false;    ///< states, and this rank's gradients, are in the host's memory
@@ -47,15 +51,22 @@ struct Parallel {
 
   /// Ranks over which the strategy divides states, gradients and parameters; context ranks hold equal weights.
   constexpr std::int64_t Shards() const { return gpus / (tensor * pipeline); }
+  constexpr std::int64_t ExpertTensor() const { return expert_tensor > 0 ? expert_tensor : tensor; }
+  /// The same of experts, which have groups of ranks of their own.
+  constexpr std::int64_t ExpertShards() const { return gpus / (ExpertTensor() * pipeline * expert); }
+  /// Experts work on the tokens of their rank's part of the residual stream and not on those of all tensor ranks.
+  constexpr bool ExpertsTakeOwnTokens() const { return sequence_parallel && ExpertTensor() < tensor; }
+  /// The model is cut before the trace: into tensors, layers or experts.
+  constexpr bool IsCut() const { return tensor > 1 || pipeline > 1 || expert > 1; }
   /// Ranks that share the tokens of the residual stream.
   constexpr double StreamRanks() const { return sequence_parallel ? static_cast<double>(tensor) : 1.0; }
 };
 
 /// One stage of a pipeline under 1F1B; a model that is not cut has one that is both first and last.
 struct PipelineStage {
-  bool is_first = true;        ///< embeds the tokens; others receive hidden states
-  bool is_last = true;         ///< ends in the loss; others send hidden states on and receive their gradient
-  std::int64_t in_flight = 1;  ///< micro-batches whose activations it holds at once
+  bool is_first = true;  ///< embeds the tokens; others receive hidden states
+  bool is_last = true;   ///< ends in the loss; others send hidden states on and receive their gradient
+  std::vector<std::int64_t> in_flight = {1};  ///< micro-batches whose activations it holds at once, by its pieces
 };
 
 /// Faults of a layout: ranks that do not fill the GPUs, copies of a model without a strategy. `field` is the request's

@@ -86,15 +86,64 @@ void Cut(Mlp& mlp, std::int64_t ranks) {
 }
 
 void Cut(Experts& experts, std::int64_t ranks) {
-  Cut(experts.expert, ranks);
   if (experts.has_shared) Cut(experts.shared, ranks);
 }
 
 void Cut(NoPart& /*none*/, std::int64_t /*ranks*/) {}
 
+/// The layers of a pipeline stage, in their order. With interleaving it holds every `pipeline`-th piece of the model.
+std::vector<LayerRun> LayersOfStage(const Workload& workload, std::int64_t stage) {
+  const std::int64_t stages = workload.parallel.pipeline;
+  const std::int64_t pieces = stages * workload.parallel.interleave;
+  const std::int64_t layers = workload.architecture.layers();
+  const std::int64_t least = layers / pieces;
+  const std::int64_t larger = layers % pieces;  // so many pieces have one layer more
+  std::vector<LayerRun> held;
+  for (std::int64_t piece = stage; piece < pieces; piece += stages) {
+    const std::int64_t first = piece * least + std::min(piece, larger);
+    for (LayerRun& run : TakeLayers(workload.architecture.runs, first, least + (piece < larger ? 1 : 0))) {
+      run.piece = piece / stages;
+      held.push_back(std::move(run));
+    }
+  }
+  return held;
+}
+
+/// 1F1B: a stage runs ahead of its first backward pass by as many micro-batches as there are stages after it. With
+/// interleaving it counts passes through a piece: twice as many as stages after it, and a round of the stages for each
+/// further piece; each piece gets a round of micro-batches in turn (Megatron-LM, schedules.py:
+/// get_pp_rank_microbatches, get_schedule_table).
+std::vector<std::int64_t> InFlight(const Workload& workload, std::int64_t stage) {
+  const std::int64_t stages = workload.parallel.pipeline;
+  const std::int64_t pieces = workload.parallel.interleave;
+  const std::int64_t after = stages - stage - 1;
+  const std::int64_t ahead = pieces > 1 ? 2 * after + (pieces - 1) * stages : after;
+  const std::int64_t most = workload.batch.gradient_accumulation * pieces;
+  std::vector<std::int64_t> in_flight(static_cast<std::size_t>(pieces), 0);
+  const std::int64_t passes = std::min(ahead + 1, most);
+  const std::int64_t round = std::min(stages, workload.batch.gradient_accumulation);
+  for (std::int64_t pass = 0; pass < passes; ++pass) ++in_flight[static_cast<std::size_t>(pass / round % pieces)];
+  return in_flight;
+}
+
+/// A rank's experts are one grouped product whatever the model's class does (Megatron-LM's TEGroupedMLP, torchtitan's
+/// GroupedExperts).
+Architecture ShareOfExperts(Architecture share, std::int64_t ranks) {
+  if (ranks <= 1) return share;
+  for (LayerRun& run : share.runs) {
+    for (Block& block : run.period) {
+      auto* experts = std::get_if<Experts>(&block.feed_forward);
+      if (experts == nullptr) continue;
+      experts->ranks = ranks;
+      experts->form = ExpertForm::kByVersion;
+    }
+  }
+  return share;
+}
+
 }  // namespace
 
-Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks) {
+Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks, std::int64_t expert_ranks) {
   Architecture share = architecture;
   if (ranks <= 1) return share;
   share.vocab_size = (architecture.vocab_size + ranks - 1) / ranks;
@@ -102,6 +151,7 @@ Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks
     for (Block& block : run.period) {
       std::visit([ranks](auto& part) { Cut(part, ranks); }, block.mixer);
       std::visit([ranks](auto& part) { Cut(part, ranks); }, block.feed_forward);
+      if (auto* experts = std::get_if<Experts>(&block.feed_forward)) Cut(experts->expert, expert_ranks);
     }
   }
   return share;
@@ -111,21 +161,31 @@ Workload StageOf(const Workload& workload, std::int64_t stage) {
   Workload share = workload;
   const std::int64_t stages = workload.parallel.pipeline;
   if (stages <= 1) return share;
-  const std::int64_t layers = workload.architecture.layers();
-  const std::int64_t least = layers / stages;
-  const std::int64_t larger = layers % stages;  // so many stages have one layer more
-  const std::int64_t first = stage * least + std::min(stage, larger);
-  share.architecture.runs = TakeLayers(workload.architecture.runs, first, least + (stage < larger ? 1 : 0));
+  share.architecture.runs = LayersOfStage(workload, stage);
   share.stage.is_first = stage == 0;
   share.stage.is_last = stage == stages - 1;
-  // 1F1B: a stage runs ahead of its first backward pass by as many micro-batches as there are stages after it.
-  share.stage.in_flight = std::min(stages - stage, workload.batch.gradient_accumulation);
+  share.stage.in_flight = InFlight(workload, stage);
   return share;
+}
+
+std::vector<std::int64_t> StagesToCompare(const Workload& workload) {
+  std::vector<std::int64_t> stages = {0};
+  std::vector<std::vector<LayerRun>> seen = {LayersOfStage(workload, 0)};
+  const std::int64_t last = workload.parallel.pipeline - 1;
+  for (std::int64_t stage = 1; stage <= last; ++stage) {
+    std::vector<LayerRun> layers = LayersOfStage(workload, stage);
+    const bool is_new = std::find(seen.begin(), seen.end(), layers) == seen.end();
+    if (!is_new && stage < last) continue;
+    stages.push_back(stage);
+    seen.push_back(std::move(layers));
+  }
+  return stages;
 }
 
 Workload RankOf(const Workload& workload, std::int64_t stage) {
   Workload share = StageOf(workload, stage);
-  share.architecture = ShareOfTensors(share.architecture, workload.parallel.tensor);
+  share.architecture = ShareOfTensors(share.architecture, workload.parallel.tensor, workload.parallel.ExpertTensor());
+  share.architecture = ShareOfExperts(std::move(share.architecture), workload.parallel.expert);
   return share;
 }
 

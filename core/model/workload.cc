@@ -94,13 +94,42 @@ void ValidateShares(Issues& issues, const Workload& workload) {
 
 void ValidateStages(Issues& issues, const Workload& workload) {
   const std::int64_t layers = workload.architecture.layers();
-  if (workload.parallel.pipeline <= layers) return;
-  const std::string value = std::to_string(workload.parallel.pipeline);
+  const std::int64_t pieces = workload.parallel.pipeline * workload.parallel.interleave;
+  if (pieces <= layers) return;
+  const std::string value = std::to_string(pieces);
   const std::string high = std::to_string(layers);
+  const bool interleaves = workload.parallel.interleave > 1;
   issues.push_back({.code = "pipeline_over_layers",
-                    .field = "parallel.pipeline",
-                    .message = "A model of " + high + " layers cannot be cut into " + value + " stages.",
+                    .field = interleaves ? "parallel.interleave" : "parallel.pipeline",
+                    .message = "A model of " + high + " layers cannot be cut into " + value +
+                               (interleaves ? " pieces (pipeline x interleave)." : " stages."),
                     .values = {{"value", value}, {"high", high}}});
+}
+
+void ValidateExperts(Issues& issues, const Workload& workload) {
+  const std::int64_t ranks = workload.parallel.expert;
+  if (ranks == 1) return;
+  const std::string value = std::to_string(ranks);
+  bool found = false;
+  for (const LayerRun& run : workload.architecture.runs) {
+    for (const Block& block : run.period) {
+      const auto* experts = std::get_if<Experts>(&block.feed_forward);
+      if (experts == nullptr) continue;
+      found = true;
+      if (experts->count % ranks == 0) continue;
+      const std::string count = std::to_string(experts->count);
+      issues.push_back({.code = "experts_do_not_divide",
+                        .field = "parallel.expert",
+                        .message = count + " experts cannot be divided among " + value + " ranks.",
+                        .values = {{"value", value}, {"experts", count}}});
+      return;
+    }
+  }
+  if (found) return;
+  issues.push_back({.code = "experts_do_not_divide",
+                    .field = "parallel.expert",
+                    .message = "This model has no experts that " + value + " ranks could share.",
+                    .values = {{"value", value}, {"experts", "0"}}});
 }
 
 void NotModelled(Issues& issues, const char* field, const char* message) {
@@ -195,6 +224,7 @@ Issues Validate(const Workload& workload) {
   if (workload.architecture.encodes_source()) ValidateEncoderDecoder(issues, workload);
   ValidateShares(issues, workload);
   ValidateStages(issues, workload);
+  ValidateExperts(issues, workload);
   for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));
   return issues;
 }

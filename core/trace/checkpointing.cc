@@ -39,6 +39,7 @@ std::vector<LayerRun> InStepWithCheckpoints(const std::vector<LayerRun>& runs, c
       if (length == 0 || repeats == 0) return;
       LayerRun& part = result.emplace_back();
       part.repeats = repeats;
+      part.piece = run.piece;
       for (std::int64_t i = 0; i < length; ++i) part.period.push_back(run.period[static_cast<std::size_t>(i % period)]);
     };
     add(joint, layers / joint);

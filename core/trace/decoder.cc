@@ -50,15 +50,24 @@ MixerResult Mix(Tracer& tracer, const LayerModule& layer, const LayerContext& co
   return mixed;
 }
 
-/// Of all tokens to this rank's.
-Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& tokens) {
+/// Of this rank's tokens to this rank's; `all` are those of all ranks where they have been joined already.
+Value FeedForwardOf(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& own,
+                    const Value& all = {}) {
+  const Workload& workload = *context.workload;
+  const auto* experts = std::get_if<ExpertsModule>(&layer.feed_forward);
+  if (experts != nullptr && workload.parallel.ExpertsTakeOwnTokens()) {
+    LayerContext of_rank = context;
+    of_rank.tokens = context.tokens / workload.parallel.StreamRanks();
+    return Forward(tracer, *experts, of_rank, own);
+  }
+  const Value tokens = all ? all : JoinTokens(tracer, workload, own);
   Value fed;
-  if (const auto* experts = std::get_if<ExpertsModule>(&layer.feed_forward)) {
+  if (experts != nullptr) {
     fed = Forward(tracer, *experts, context, tokens);
   } else if (const auto* mlp = std::get_if<MlpModule>(&layer.feed_forward)) {
     fed = Forward(tracer, *mlp, context, tokens);
   }
-  return DivideTokens(tracer, *context.workload, fed);
+  return DivideTokens(tracer, workload, fed);
 }
 
 /// x + mixer(norm(x)) + feed_forward(norm(x)); the norms are one where the arrangement has one.
@@ -73,9 +82,9 @@ Value ForwardParallel(Tracer& tracer, const LayerModule& layer, const LayerConte
   Value fed;
   if (two) {
     const Value own = Normalize(tracer, context, layer.feed_forward_norms.before, hidden);
-    fed = FeedForwardOf(tracer, layer, context, JoinTokens(tracer, workload, own));
+    fed = FeedForwardOf(tracer, layer, context, own);
   } else {
-    fed = FeedForwardOf(tracer, layer, context, tokens);
+    fed = FeedForwardOf(tracer, layer, context, normed, tokens);
   }
   fed = tracer.Dropout(std::move(fed), block.residual_dropout);
   tracer.scope.module = "residual";
@@ -113,7 +122,7 @@ Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerCon
   Value residual = states;
   states = Normalize(tracer, context, layer.feed_forward_norms.before, states);
   if (normed_residual) residual = states;
-  states = FeedForwardOf(tracer, layer, context, JoinTokens(tracer, *context.workload, states));
+  states = FeedForwardOf(tracer, layer, context, states);
   states = tracer.Dropout(std::move(states), dropout);
   states = Normalize(tracer, context, layer.feed_forward_norms.after, states);
   states = AddResidual(tracer, layer, residual, states);

@@ -42,6 +42,22 @@ Value AddBias(Tracer& tracer, Value product, const Value& biases) {
   return biases ? tracer.AddInPlace(std::move(product), biases) : product;
 }
 
+/// Megatron-LM, token_dispatcher.py: MoEAlltoAllTokenDispatcher. Rows go to the ranks of their experts, as many as come
+/// where the load is even, and are sorted by the experts of this rank where it holds several.
+Value SendToExperts(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
+  if (experts.ranks == 1) return rows;
+  Value sent = tracer.Exchange(rows, tracer.SizeOf(rows), "rows of all ranks", Value());
+  rows.Drop();
+  return experts.held() > 1 ? tracer.Select(sent, order, tracer.SizeOf(sent)) : sent;
+}
+
+/// And the other way.
+Value SendBack(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
+  if (experts.ranks == 1) return rows;
+  if (experts.held() > 1) rows = tracer.Select(rows, order, tracer.SizeOf(rows));
+  return tracer.Exchange(rows, tracer.SizeOf(rows), "rows of this rank", Value());
+}
+
 /// transformers 5, integrations/moe.py, grouped_mm_experts_forward: tokens are sorted by expert, all experts multiply
 /// at once. Every Python name lives to the end of the function, as here.
 Value RunGrouped(Tracer& tracer, const ExpertsModule& module, const LayerContext& context, const Value& hidden,
@@ -59,12 +75,13 @@ Value RunGrouped(Tracer& tracer, const ExpertsModule& module, const LayerContext
   tokens.Drop();
   const Value sorted_weights = tracer.Select(weights, permutation, per_visit(1));
   const Value narrow_ids = tracer.Empty(per_visit(1), Dtype::kInt32, "expert ids");
-  const Value tokens_per_expert = tracer.Empty(Once(experts.count), Dtype::kInt32, "tokens per expert");
-  const Value offsets = tracer.Empty(Once(experts.count), Dtype::kInt32, "offsets");
+  const Value tokens_per_expert = tracer.Empty(Once(experts.held()), Dtype::kInt32, "tokens per expert");
+  const Value offsets = tracer.Empty(Once(experts.held()), Dtype::kInt32, "offsets");
   const Value beyond = tracer.Empty(per_visit(1), Dtype::kBool, "beyond the last expert");
   Value biases;
   if (module.stack.gate_up_bias) biases = tracer.Select(module.stack.gate_up_bias, sorted_ids, inner);
   rows = tracer.FillMasked(std::move(rows), beyond);
+  rows = SendToExperts(tracer, experts, std::move(rows), sorted_ids);
 
   Value product = tracer.GroupedMatmul(rows, module.stack.gate_up, offsets, inner);
   product = AddBias(tracer, std::move(product), biases);
@@ -74,6 +91,7 @@ Value RunGrouped(Tracer& tracer, const ExpertsModule& module, const LayerContext
   product = AddBias(tracer, std::move(product), biases);
   Value weighted = tracer.Mul(product, sorted_weights);
   weighted = tracer.FillMasked(std::move(weighted), beyond);
+  weighted = SendBack(tracer, experts, std::move(weighted), sorted_ids);
 
   const Value inverse = tracer.Empty(per_visit(1), Dtype::kInt64, "inverse permutation");
   { const Value order = tracer.Empty(per_visit(1), Dtype::kInt64, "order"); }
@@ -163,6 +181,14 @@ Value GateShared(Tracer& tracer, const ExpertsModule& module, const Value& hidde
   return tracer.Mul(std::move(gate), shared);
 }
 
+/// The part that every token visits is divided among all tensor ranks.
+Value RunShared(Tracer& tracer, const ExpertsModule& module, const LayerContext& context, const Value& hidden) {
+  const Workload& workload = *context.workload;
+  if (!workload.parallel.ExpertsTakeOwnTokens()) return Forward(tracer, module.shared, context, hidden);
+  const Value all = JoinTokens(tracer, workload, hidden);
+  return DivideTokens(tracer, workload, Forward(tracer, module.shared, context, all));
+}
+
 Value RunRouted(Tracer& tracer, const ExpertsModule& module, const LayerContext& context, const Value& tokens,
                 const Routing& routing) {
   tracer.scope.module = kExpertsPath;
@@ -204,15 +230,15 @@ Value Forward(Tracer& tracer, const ExpertsModule& module, const LayerContext& c
   tracer.scope.term = Term::kMlp;
   const Value tokens = tracer.View(hidden);
   Value shared;
-  if (experts.has_shared && experts.shared_first) shared = Forward(tracer, module.shared, context, tokens);
+  if (experts.has_shared && experts.shared_first) shared = RunShared(tracer, module, context, tokens);
   const Routing routing = Route(tracer, module, context, tokens);
   if (experts.form == ExpertForm::kEveryToken) {
-    if (!shared) shared = Forward(tracer, module.shared, context, tokens);
+    if (!shared) shared = RunShared(tracer, module, context, tokens);
     return RunEveryToken(tracer, module, tokens, routing, std::move(shared));
   }
   Value routed = RunRouted(tracer, module, context, tokens, routing);
   if (!experts.has_shared) return routed;
-  if (!experts.shared_first) shared = Forward(tracer, module.shared, context, hidden);
+  if (!experts.shared_first) shared = RunShared(tracer, module, context, hidden);
   shared = GateShared(tracer, module, tokens, std::move(shared));
   return tracer.Add(std::move(routed), std::move(shared));
 }

@@ -13,8 +13,8 @@ Fsdp1Units::Fsdp1Units(Tracer& tracer, const Workload& workload)
       holds_inputs_(workload.method.kind == MethodKind::kLora && !prefetches_) {}
 
 /// The flat parameter is cut into equal parts wherever the cuts fall.
-double Fsdp1Units::ShardElements(const WeightShape& shape) const {
-  return std::ceil(shape.rows * shape.columns / ranks_);
+double Fsdp1Units::ShardElements(const WeightShape& shape, double ranks) const {
+  return std::ceil(shape.rows * shape.columns / ranks);
 }
 
 void Fsdp1Units::Gather(Unit& unit) {

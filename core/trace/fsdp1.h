@@ -25,7 +25,7 @@ class Fsdp1Units : public ShardedUnits {
 
  private:
   Stream StreamOfWhole() const override { return Stream::kGather; }
-  double ShardElements(const WeightShape& shape) const override;
+  double ShardElements(const WeightShape& shape, double ranks) const override;
   void Gather(Unit& unit);
   void Reduce(Unit& unit);
 

@@ -5,9 +5,11 @@
 
 namespace tunefit {
 
-/// torch.chunk along the first dimension, the last rank padded to the others' size.
-double Fsdp2Units::ShardElements(const WeightShape& shape) const {
-  return std::ceil(shape.rows / ranks_) * shape.columns;
+/// torch.chunk along the first dimension, the last rank padded to the others' size; along the next one where there are
+/// fewer experts than ranks (torchtitan, parallelize.py: shard_placement_fn).
+double Fsdp2Units::ShardElements(const WeightShape& shape, double ranks) const {
+  if (ranks > shape.rows && shape.last > 0) return shape.rows * std::ceil(shape.columns / ranks);
+  return std::ceil(shape.rows / ranks) * shape.columns;
 }
 
 /// foreach_all_gather: shards that have to be cast are cast into one flat tensor first.

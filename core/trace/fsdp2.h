@@ -20,7 +20,7 @@ class Fsdp2Units : public ShardedUnits {
 
  private:
   Stream StreamOfWhole() const override { return Stream::kCompute; }
-  double ShardElements(const WeightShape& shape) const override;
+  double ShardElements(const WeightShape& shape, double ranks) const override;
   void Gather(Unit& unit);
   void Reduce(const Unit& unit);
 

@@ -103,19 +103,21 @@ LinearModule ModuleFactory::MakeParameterLinear(const LinearShape& shape, const 
 
 ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* path, Place place) {
   tracer_.scope = {path, Term::kMlp, place.in_layer};
+  tracer_.of_expert = true;
   const Mlp& expert = experts.expert;
   const std::int64_t halves = expert.gated ? 2 : 1;
   const auto add = [&](std::int64_t elements, const char* role, std::int64_t last = 0) {
-    WeightShape shape = MatrixShape(experts.count, elements);
+    WeightShape shape = MatrixShape(experts.held(), elements);
     shape.last = static_cast<double>(last);
     return tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, role, Trained(), place.count);
   };
   ExpertStack stack;
-  stack.count = experts.count;
+  stack.count = experts.held();
   stack.gate_up = add(halves * expert.up.in_features * expert.up.out_features, "gate_up_proj", expert.up.in_features);
   stack.down = add(expert.down.in_features * expert.down.out_features, "down_proj", expert.down.in_features);
   if (expert.up.bias) stack.gate_up_bias = add(halves * expert.up.out_features, "gate_up_proj_bias");
   if (expert.down.bias) stack.down_bias = add(expert.down.out_features, "down_proj_bias");
+  tracer_.of_expert = false;
   return stack;
 }
 

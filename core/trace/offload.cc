@@ -17,11 +17,10 @@ void Append(std::vector<Resident>& to, std::vector<Resident>& from) {
 /// Stage 3 collects them in the dtype of backward before (grad_partitions_flat_buffer).
 void AddHostGradients(Step& step, const Workload& workload) {
   const bool fsdp = workload.parallel.strategy == Strategy::kFsdp || workload.parallel.strategy == Strategy::kFsdp2;
-  const double ranks =
-      ShardsParameters(workload.parallel.strategy) ? 1 : static_cast<double>(workload.parallel.Shards());
+  const bool are_shards = ShardsParameters(workload.parallel.strategy);
   const auto add = [&](const Resident& weight) {
     const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    const double elements = storage.elements.coefficient / ranks;
+    const double elements = storage.elements.coefficient / (are_shards ? 1 : ShardsOf(workload.parallel, storage));
     const auto put = [&](Dtype dtype) {
       AddResident(step, step.host_gradients, Beside(storage, elements, dtype, Term::kGradients, "gradient on the host"),
                   weight.count);

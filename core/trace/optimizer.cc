@@ -132,7 +132,7 @@ void States::AddMaster(const Trained& weight) {
     // Megatron's buffer is whole on every rank: the distributed optimizer divides the states alone.
     const double whole =
         weight.elements() *
-        (ShardsStatesOnly(workload_.parallel.strategy) ? static_cast<double>(workload_.parallel.Shards()) : 1);
+        (ShardsStatesOnly(workload_.parallel.strategy) ? ShardsOf(workload_.parallel, weight.storage) : 1);
     Put(step_.gradient_buffers, weight, whole, Dtype::kFp32, Term::kGradients, "fp32 gradient");
   } else {
     Put(step_.optimizer_transient, weight, weight.elements(), Dtype::kFp32, Term::kOptimizerTransient, "fp32 gradient");
@@ -186,7 +186,7 @@ Trained SeenByOptimizer(const Step& step, const Workload& workload, const Reside
   Storage storage = step.storages[static_cast<std::size_t>(resident.storage)];
   const bool has_master = workload.precision.master_weights && BytesPerElement(storage.dtype) < 4;
   if (ShardsStatesOnly(workload.parallel.strategy)) {
-    storage.elements.coefficient /= static_cast<double>(workload.parallel.Shards());
+    storage.elements.coefficient /= ShardsOf(workload.parallel, storage);
   }
   return {resident, storage, has_master ? Dtype::kFp32 : storage.dtype};
 }

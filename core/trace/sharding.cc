@@ -11,6 +11,7 @@ namespace tunefit {
 
 ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
     : ranks_(static_cast<double>(workload.parallel.Shards())),
+      expert_ranks_(static_cast<double>(workload.parallel.ExpertShards())),
       compute_(workload.precision.compute),
       reduce_(workload.parallel.reduce_dtype),
       reshards_(workload.parallel.reshard_after_forward),
@@ -28,7 +29,7 @@ std::int32_t ShardedUnits::Open() {
 double ShardedUnits::Divide(const WeightShape& shape, StorageId shard, bool trainable) {
   Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
   if (trainable && upcasts_trainable_ && IsFloat(resident.dtype)) resident.dtype = Dtype::kFp32;
-  resident.elements.coefficient = ShardElements(shape);
+  resident.elements.coefficient = ShardElements(shape, RanksOf(resident));
   return resident.elements.coefficient;
 }
 
@@ -39,8 +40,8 @@ void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool 
 ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable) {
   Parameter parameter;
   parameter.shard_elements = Divide(shape, shard, trainable);
-  parameter.whole_elements = parameter.shard_elements * ranks_;
   const Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
+  parameter.whole_elements = parameter.shard_elements * RanksOf(resident);
   parameter.shard_dtype = resident.dtype;
   parameter.whole_dtype = IsFloat(resident.dtype) ? compute_ : resident.dtype;
   Storage whole = resident;

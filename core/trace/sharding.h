@@ -76,8 +76,9 @@ class ShardedUnits {
   Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
   /// The stream that whole parameters are allocated on.
   virtual Stream StreamOfWhole() const = 0;
-  /// Elements of one rank's share of a parameter, padding included.
-  virtual double ShardElements(const WeightShape& shape) const = 0;
+  double RanksOf(const Storage& weight) const { return weight.of_expert ? expert_ranks_ : ranks_; }
+  /// Elements of one rank's share of a parameter that so many ranks hold, padding included.
+  virtual double ShardElements(const WeightShape& shape, double ranks) const = 0;
   std::int32_t units() const { return static_cast<std::int32_t>(units_.size()); }
   /// The unit that ran before this one in the forward pass; -1 for the first. The root is the last to end.
   std::int32_t Previous(std::int32_t unit) const;
@@ -102,6 +103,7 @@ class ShardedUnits {
   void KeepReduced(StorageId reduced);
 
   const double ranks_;
+  const double expert_ranks_;  ///< the same of routed experts
   const Dtype compute_;
   const Dtype reduce_;
   const bool reshards_;

@@ -24,7 +24,7 @@ LayerRun Simplified(const LayerRun& run) {
   for (const Block& block : run.period) {
     if (!SameTrace(run.period.front(), block)) return run;
   }
-  return {{run.period.front()}, run.repeats * static_cast<std::int64_t>(run.period.size())};
+  return {{run.period.front()}, run.repeats * static_cast<std::int64_t>(run.period.size()), run.piece};
 }
 
 /// The repetitions that a run's traced periods stand for. The first meets another part of the model (its input may need
@@ -63,6 +63,7 @@ std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const
       Stretch stretch;
       stretch.repeats = repeats;
       stretch.first_layer = first_layer;
+      stretch.piece = run.piece;
       for (std::size_t k = 0; k < run.period.size(); ++k) {
         const std::int32_t unit = units != nullptr ? units->Open() : -1;
         factory.InTrainedLayer(first_layer >= FirstTrainedLayer(workload));
@@ -111,6 +112,19 @@ Value RunLayer(Tracer& tracer, const LayerModule& layer, LayerContext& context, 
   return tracer.Checkpoint(module, {hidden}, rule, {&context.biases->own, &context.biases->cross}, held);
 }
 
+/// What one piece of a pipeline stage sends on is not what the next one receives, and counts with the micro-batches
+/// that have gone through its own piece.
+Value PassToPiece(Tracer& tracer, Value sent, std::int64_t piece, Moment moment) {
+  const std::int64_t sender = std::exchange(tracer.piece, piece);
+  tracer.BeginSection(moment, -1, 1, 1);
+  Value received = tracer.Exchange(sent, tracer.SizeOf(sent), "received hidden states", Value());
+  tracer.piece = sender;
+  tracer.BeginSection(moment, -1, 1, 1);
+  sent.Drop();
+  tracer.piece = piece;
+  return received;
+}
+
 }  // namespace
 
 LayerStack MakeStack(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
@@ -129,6 +143,7 @@ Value RunStack(Tracer& tracer, const Workload& workload, const LayerStack& stack
   Standing standing;
   for (const Stretch& stretch : stack.stretches) {
     const auto period = static_cast<std::int64_t>(stretch.layers.size());
+    if (stretch.piece != tracer.piece) hidden = PassToPiece(tracer, std::move(hidden), stretch.piece, moment);
     tracer.BeginSection(moment, stretch.first_layer, period, stretch.repeats);
     for (const LayerModule& layer : stretch.layers) {
       // Compiled layer by layer: in backward its section ends in the gradient of what it begins with here, and in

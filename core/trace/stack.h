@@ -14,6 +14,7 @@ struct Stretch {
   std::vector<LayerModule> layers;
   std::int64_t first_layer = 0;
   std::int64_t repeats = 1;
+  std::int64_t piece = 0;  ///< of the pipeline stage
 };
 
 /// Layers one after the other, and the norm at their end. An encoder-decoder has two such stacks.

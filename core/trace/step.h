@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/model/dtype.h"
+#include "core/model/parallel.h"
 #include "core/trace/moment.h"
 #include "core/trace/size.h"
 
@@ -29,6 +30,7 @@ struct Storage {
   const char* role = "";    ///< what it is there: "weight", "mm", "probabilities"
   bool in_layer = false;    ///< its module's path starts with the layer's
   Stream stream = Stream::kCompute;
+  bool of_expert = false;  ///< a weight of routed experts, which have groups of ranks of their own
 };
 
 /// A storage comes to life (+1) or ends (-1; more at once where one traced storage stands for those of many layers).
@@ -47,6 +49,7 @@ struct Section {
   std::int64_t layer = -1;  ///< of the first repetition in time; -1 outside the layers
   std::int64_t layers = 1;  ///< layers in one repetition (the period of the run)
   std::int64_t repeats = 1;
+  std::int64_t piece = 0;  ///< of the pipeline stage
 };
 
 /// Whether a weight runs in no step, and what sharding libraries do with it then.
@@ -87,10 +90,26 @@ struct Step {
   std::int64_t adapter_parameters = 0;  ///< those among them that adapters add
   /// Gradients of earlier micro-batches are alive during the traced one (accumulation above one).
   bool gradients_alive = false;
-  /// Micro-batches of a pipeline stage whose activations are alive at once, the traced one among them.
-  std::int64_t in_flight = 1;
+  /// Micro-batches of a pipeline stage whose activations are alive at once, the traced one among them, by its pieces.
+  std::vector<std::int64_t> in_flight = {1};
   double gradient_share = 1;  ///< of each gradient, that a rank keeps once it is reduced
 };
+
+/// Calls `visit(section, waiting)` for the sections of the forward pass, which so many micro-batches in flight have
+/// gone through beside the traced one.
+template <typename Visit>
+void ForEachWaiting(const Step& step, Visit visit) {
+  for (const Section& section : step.sections) {
+    if (section.moment == Moment::kBackward) break;
+    const std::int64_t waiting = step.in_flight[static_cast<std::size_t>(section.piece)] - 1;
+    if (waiting > 0) visit(section, waiting);
+  }
+}
+
+/// Ranks that hold copies of a weight, which a strategy may divide among them.
+inline double ShardsOf(const Parallel& parallel, const Storage& storage) {
+  return static_cast<double>(storage.of_expert ? parallel.ExpertShards() : parallel.Shards());
+}
 
 /// A storage that belongs to the same part of the model as `like`, with a size and a purpose of its own.
 inline Storage Beside(Storage like, double elements, Dtype dtype, Term term, const char* role) {

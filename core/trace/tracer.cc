@@ -120,6 +120,7 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   if (trainable && term == Term::kAdapters) step_.adapter_parameters += parameters;
   ShardedUnits::Declared weight{static_cast<StorageId>(step_.storages.size()), kNoStorage, dtype};
   step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
+  step_.storages.back().of_expert = of_expert;
   references_.push_back(kUncounted);  // resident: no event ever ends it
   step_.weights.push_back({weight.shard, count});
   if (trainable) (idle == Idle::kNot ? step_.trained : step_.idle).push_back({weight.shard, count, shape});
@@ -261,7 +262,7 @@ void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers
   CloseSection();
   // What the data loader made before the first section belongs to it.
   const auto now = step_.sections.empty() ? 0 : static_cast<std::int32_t>(step_.events.size());
-  const Section section{now, now, moment, layer, layers, repeats};
+  const Section section{now, now, moment, layer, layers, repeats, piece};
   step_.sections.push_back(section);
   EndShared();
   // Backward walks the sections again in which something was recorded.

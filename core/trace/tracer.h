@@ -258,6 +258,10 @@ class Tracer {
   bool untrained_leaves = false;
   /// Weights declared from now on run in no step.
   Idle idle = Idle::kNot;
+  /// Of weights declared from here on: see Storage.
+  bool of_expert = false;
+  /// Of the pipeline stage, that runs from here on.
+  std::int64_t piece = 0;
 
   // --- time ---------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);

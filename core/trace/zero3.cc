@@ -4,8 +4,8 @@
 
 namespace tunefit {
 
-double Zero3Units::ShardElements(const WeightShape& shape) const {
-  return std::ceil(shape.elements().coefficient / ranks_);
+double Zero3Units::ShardElements(const WeightShape& shape, double ranks) const {
+  return std::ceil(shape.elements().coefficient / ranks);
 }
 
 void Zero3Units::Fetch(Unit& unit) {

@@ -22,7 +22,7 @@ class Zero3Units : public ShardedUnits {
  private:
   void Fetch(Unit& unit);
   Stream StreamOfWhole() const override { return Stream::kGather; }
-  double ShardElements(const WeightShape& shape) const override;
+  double ShardElements(const WeightShape& shape, double ranks) const override;
 };
 
 }  // namespace tunefit

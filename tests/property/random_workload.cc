@@ -131,6 +131,19 @@ void RandomizeStages(std::mt19937& random, Workload& workload) {
   if (Chance(random, 75) || workload.architecture.layers() < 2) return;
   workload.parallel.pipeline = Between(random, 1, std::min<std::int64_t>(4, workload.architecture.layers()));
   workload.parallel.gpus *= workload.parallel.pipeline;
+  if (workload.parallel.pipeline == 1 || Chance(random, 60)) return;
+  const std::int64_t most = workload.architecture.layers() / workload.parallel.pipeline;
+  workload.parallel.interleave = Between(random, 1, std::min<std::int64_t>(3, most));
+}
+
+void RandomizeExpertRanks(std::mt19937& random, Workload& workload) {
+  const Strategy strategy = workload.parallel.strategy;
+  const bool keeps_whole = strategy == Strategy::kDdp || strategy == Strategy::kZero1 || strategy == Strategy::kFsdp2;
+  if (!keeps_whole || workload.quantization.kind != QuantizationKind::kNone || Chance(random, 30)) return;
+  Workload shared = workload;
+  shared.parallel.expert = Between(random, 2, 4);
+  shared.parallel.gpus *= shared.parallel.expert;
+  if (!HasError(Validate(shared))) workload = shared;
 }
 
 void RandomizeTensorRanks(std::mt19937& random, Workload& workload) {
@@ -139,6 +152,7 @@ void RandomizeTensorRanks(std::mt19937& random, Workload& workload) {
   shared.parallel.tensor = 2;
   shared.parallel.gpus *= 2;
   shared.parallel.sequence_parallel = Chance(random, 60);
+  if (shared.parallel.expert > 1 && Chance(random, 50)) shared.parallel.expert_tensor = 1;
   shared.habits.gathers_tokens_again = Chance(random, 50);
   if (!HasError(Validate(shared))) workload = shared;
 }
@@ -192,6 +206,7 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.optimizer_in_backward = workload.batch.gradient_accumulation == 1 && Chance(random, 15);
   RandomizeSharding(random, workload);
   RandomizeStages(random, workload);
+  RandomizeExpertRanks(random, workload);
   workload.compile = Chance(random, 20);
   if (workload.method.kind == MethodKind::kFreeze) workload.parallel = {};  // not modelled together yet
   if (Chance(random, 15)) {
@@ -214,9 +229,11 @@ std::string Describe(const Workload& workload) {
        << workload.precision.autocast << ", weights " << DtypeName(workload.precision.weights) << ", batch "
        << workload.batch.per_device << " x " << workload.batch.sequence_length << ", norm "
        << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
-       << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus << " in "
-       << workload.parallel.tensor << " parts of tokens " << workload.parallel.sequence_parallel << ", reshards "
-       << workload.parallel.reshard_after_forward << ", layers " << workload.architecture.layers();
+       << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus
+       << ", pipeline " << workload.parallel.pipeline << " x " << workload.parallel.interleave << ", experts "
+       << workload.parallel.expert << ", in " << workload.parallel.tensor << " parts of tokens "
+       << workload.parallel.sequence_parallel << ", reshards " << workload.parallel.reshard_after_forward << ", layers "
+       << workload.architecture.layers();
   return text.str();
 }
 

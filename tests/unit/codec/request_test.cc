@@ -323,10 +323,10 @@ TEST_F(Request, WhatIsLeftOutIsANote) {
 
 TEST_F(Request, AllFaultsAreNamedTogether) {
   const RequestReading reading = Read(
-      R"("model":"nobody/nothing","optimizer":"adamw_torch_xla","batch":{"per_device":0,"packing":3},"colour":"red","parallel":{"interleave":2})");
+      R"("model":"nobody/nothing","optimizer":"adamw_torch_xla","batch":{"per_device":0,"packing":3},"colour":"red","parallel":{"expert":2})");
   EXPECT_EQ(Codes(reading),
             "unknown_field@colour out_of_range@batch.per_device wrong_type@batch.packing unknown_model@model "
-            "not_modelled@optimizer not_modelled@parallel.interleave ");
+            "not_modelled@optimizer not_modelled@parallel.expert ");
 }
 
 }  // namespace

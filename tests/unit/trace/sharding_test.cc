@@ -182,12 +182,12 @@ TEST(Sharding, AStageHoldsItsMicroBatchesInFlight) {
   workload.parallel.pipeline = 2;
   workload.batch.gradient_accumulation = 8;
   Workload first = RankOf(workload, 0);
-  EXPECT_EQ(first.stage.in_flight, 2);
-  EXPECT_EQ(RankOf(workload, 1).stage.in_flight, 1);
+  EXPECT_EQ(first.stage.in_flight, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(RankOf(workload, 1).stage.in_flight, (std::vector<std::int64_t>{1}));
   const Replay two = ReplayOf(first);
-  first.stage.in_flight = 1;
+  first.stage.in_flight = {1};
   const Replay one = ReplayOf(first);
-  first.stage.in_flight = 3;
+  first.stage.in_flight = {3};
   const Replay three = ReplayOf(first);
   EXPECT_GT(two.peak_backward.bytes, one.peak_backward.bytes);
   EXPECT_EQ(three.peak_backward.bytes - two.peak_backward.bytes, two.peak_backward.bytes - one.peak_backward.bytes);
@@ -199,7 +199,7 @@ TEST(Sharding, AStageLeavesAutocastWithoutALossToo) {
   workload.parallel.pipeline = 2;
   workload.checkpointing = Checkpointing::kFull;
   Workload first = RankOf(workload, 0);
-  first.stage.in_flight = 1;
+  first.stage.in_flight = {1};
   const Replay without = ReplayOf(first);
   first.precision.autocast = true;
   // Checkpoints are of the table's fp32 either way, and no 16-bit copy of a matrix outlives the forward pass.
