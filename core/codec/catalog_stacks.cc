@@ -87,6 +87,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "expandable_segments",
                                    "plain_classes_skip_upcast",
                                    "stacked_experts",
+                                   "adapts_expert_stacks",
                                    "dora_reuses_base"};
   static constexpr Known kSelective = {"core_attention", "all_but_every_second_product", "all_but_attention"};
   static constexpr Known kRecompute = {"stops_early", "whole", "reentrant"};
@@ -107,6 +108,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
     habits.master_gradients = static_cast<MasterGradients>(*gradients);
   }
   habits.stacked_experts = switches.Flag("stacked_experts").value_or(habits.stacked_experts);
+  habits.adapts_expert_stacks = switches.Flag("adapts_expert_stacks").value_or(habits.adapts_expert_stacks);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   habits.gathers_tokens_again = switches.Flag("gathers_tokens_again").value_or(habits.gathers_tokens_again);
   static constexpr Known kFlashRepeats = {"none", "unconverted", "all"};  // in the order of FlashRepeats

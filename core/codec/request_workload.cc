@@ -255,6 +255,7 @@ void FillWorkload(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   Workload& workload = reading.workload;
   if (!reading.stack->habits.stacked_experts) UnstackExperts(workload.architecture);
+  if (reading.stack->habits.adapts_expert_stacks) AdaptExpertStacks(workload.architecture);
   workload.method.kind = *request.method.kind == "lora"     ? MethodKind::kLora
                          : *request.method.kind == "freeze" ? MethodKind::kFreeze
                                                             : MethodKind::kFull;

@@ -133,6 +133,14 @@ void UnstackExperts(Architecture& architecture) {
   }
 }
 
+void AdaptExpertStacks(Architecture& architecture) {
+  for (LayerRun& run : architecture.runs) {
+    for (Block& block : run.period) {
+      if (auto* experts = std::get_if<Experts>(&block.feed_forward)) experts->adapts_stack = true;
+    }
+  }
+}
+
 Issues Validate(const Architecture& architecture) {
   Issues issues;
   RequirePositive(issues, "hidden_size", architecture.hidden_size);

@@ -98,6 +98,9 @@ void ForEachBlock(const Architecture& architecture, Visit visit) {
 /// Classes that never had modules keep their stack and loop over its slices.
 void UnstackExperts(Architecture& architecture);
 
+/// Adapters sit on stacked experts too.
+void AdaptExpertStacks(Architecture& architecture);
+
 /// Faults of an architecture: sizes below one, heads that do not divide, a period that is empty. `field` is the
 /// config's key. Empty when the architecture can be counted and traced.
 Issues Validate(const Architecture& architecture);

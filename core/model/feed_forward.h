@@ -81,6 +81,7 @@ struct Experts {
   Mlp expert;                  ///< the shapes of one
   ExpertForm form = ExpertForm::kByVersion;
   ExpertGate gate = ExpertGate::kPlain;
+  bool adapts_stack = false;  ///< adapters find the experts' matrices though they are stacked: one for each expert
   Router router;
   bool has_shared = false;
   Mlp shared;                 ///< every token visits it
@@ -100,11 +101,11 @@ void ForEachMatrix(const Mlp& mlp, Visit visit) {
   visit(mlp.down);
 }
 
-/// The experts' own matrices are stacked in parameters that no adapter finds, unless the library runs them one by one.
+/// The experts' own matrices are stacked in parameters that few adapters find, unless the library runs them one by one.
 template <typename Visit>
 void ForEachMatrix(const Experts& experts, Visit visit) {
   if (experts.router.is_module) visit(experts.router.matrix);
-  if (experts.form == ExpertForm::kModules) ForEachMatrix(experts.expert, visit);
+  if (experts.form == ExpertForm::kModules || experts.adapts_stack) ForEachMatrix(experts.expert, visit);
   if (experts.has_shared) ForEachMatrix(experts.shared, visit);
   if (experts.shared_gate.out_features > 0) visit(experts.shared_gate);
 }

@@ -90,6 +90,7 @@ struct Habits {
   bool gptq_unpacks_in_torch = true;  ///< GPTQ layers dequantize in PyTorch's operations and keep the matrix
   bool gptq_lora_casts_input = true;  ///< also under autocast a GPTQ layer's adapter casts its input
   bool stacked_experts = true;        ///< experts of a layer are stacked parameters, not modules in a loop
+  bool adapts_expert_stacks = false;  ///< adapters find stacked experts (Megatron-SWIFT's tuners/lora.py)
   bool sdpa_repeats_heads = false;    ///< also without a mask key/value heads are repeated before the kernel
   FlashRepeats flash_repeats = FlashRepeats::kNone;  ///< before FlashAttention too
   bool load_holds_checkpoint = false;  ///< while a model is read, the checkpoint's tensors are on the card beside it

@@ -42,6 +42,17 @@ Value AddBias(Tracer& tracer, Value product, const Value& biases) {
   return biases ? tracer.AddInPlace(std::move(product), biases) : product;
 }
 
+/// Adds what the experts' adapters make of their rows; `visits` is one a row.
+Value Adapt(Tracer& tracer, const std::optional<Adapter>& adapter, Value product, const Value& rows,
+            const Value& offsets, Size visits) {
+  if (!adapter) return product;
+  Value input = tracer.Dropout(rows, adapter->dropout);
+  const Value low = tracer.GroupedMatmul(std::move(input), adapter->down, offsets, visits * adapter->rank);
+  Value update = tracer.GroupedMatmul(low, adapter->up, offsets, tracer.SizeOf(product));
+  update = tracer.Cast(tracer.Scale(std::move(update)), tracer.DtypeOf(product));
+  return tracer.Add(product, std::move(update));
+}
+
 /// Megatron-LM, token_dispatcher.py: MoEAlltoAllTokenDispatcher. Rows go to the ranks of their experts, as many as come
 /// where the load is even, and are sorted by the experts of this rank where it holds several.
 Value SendToExperts(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
@@ -84,10 +95,14 @@ Value RunGrouped(Tracer& tracer, const ExpertsModule& module, const LayerContext
   rows = SendToExperts(tracer, experts, std::move(rows), sorted_ids);
 
   Value product = tracer.GroupedMatmul(rows, module.stack.gate_up, offsets, inner);
+  product = Adapt(tracer, module.stack.gate_up_adapter, std::move(product), rows, offsets, per_visit(1));
   product = AddBias(tracer, std::move(product), biases);
   product = ApplyGate(tracer, experts, product);
   if (module.stack.down_bias) biases = tracer.Select(module.stack.down_bias, sorted_ids, outer);
-  product = tracer.GroupedMatmul(product, module.stack.down, offsets, outer);
+  Value activated = std::move(product);
+  product = tracer.GroupedMatmul(activated, module.stack.down, offsets, outer);
+  product = Adapt(tracer, module.stack.down_adapter, std::move(product), activated, offsets, per_visit(1));
+  activated.Drop();
   product = AddBias(tracer, std::move(product), biases);
   Value weighted = tracer.Mul(product, sorted_weights);
   weighted = tracer.FillMasked(std::move(weighted), beyond);

@@ -60,6 +60,21 @@ Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   return adapter;
 }
 
+Adapter ModuleFactory::MakeExpertAdapter(std::int64_t experts, std::int64_t in, std::int64_t out, Place place) {
+  const Method& method = workload_.method;
+  Adapter adapter;
+  adapter.rank = static_cast<double>(method.rank);
+  adapter.dropout = method.dropout;
+  adapter.dtype = method.adapter_dtype;
+  const auto add = [&](std::int64_t elements, const char* role) {
+    return tracer_.Weight(MatrixShape(experts, elements), method.adapter_dtype, Term::kAdapters, role, true,
+                          place.count);
+  };
+  adapter.down = add(method.rank * in, "lora_A.weight");
+  adapter.up = add(out * method.rank, "lora_B.weight");
+  return adapter;
+}
+
 LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
   tracer_.scope = {path, term, place.in_layer};
   LinearModule module;
@@ -117,6 +132,13 @@ ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* p
   stack.down = add(expert.down.in_features * expert.down.out_features, "down_proj", expert.down.in_features);
   if (expert.up.bias) stack.gate_up_bias = add(halves * expert.up.out_features, "gate_up_proj_bias");
   if (expert.down.bias) stack.down_bias = add(expert.down.out_features, "down_proj_bias");
+  if (experts.adapts_stack && (Adapted(expert.up.name) || Adapted(expert.gate.name))) {
+    stack.gate_up_adapter =
+        MakeExpertAdapter(experts.held(), expert.up.in_features, halves * expert.up.out_features, place);
+  }
+  if (experts.adapts_stack && Adapted(expert.down.name)) {
+    stack.down_adapter = MakeExpertAdapter(experts.held(), expert.down.in_features, expert.down.out_features, place);
+  }
   tracer_.of_expert = false;
   return stack;
 }

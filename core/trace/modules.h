@@ -45,6 +45,7 @@ struct ExpertStack {
   std::int64_t count = 0;
   Value gate_up, down;  ///< gate and up in one; up alone where the experts have no gate
   Value gate_up_bias, down_bias;
+  std::optional<Adapter> gate_up_adapter, down_adapter;  ///< those of all experts, stacked like their matrices
 };
 
 struct NormModule {
@@ -73,7 +74,7 @@ class ModuleFactory {
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
   /// A matrix that the library's class holds as a bare parameter: nothing is put in its place.
   LinearModule MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place);
-  /// transformers' stacked experts: no torch.nn.Linear, so neither adapters nor bitsandbytes find them.
+  /// Stacked experts: transformers' are no torch.nn.Linear, so neither adapters nor bitsandbytes find them.
   ExpertStack MakeExpertStack(const Experts& experts, const char* path, Place place);
   /// The matrices of a scorer that runs without gradients: they are there and never train.
   void MakeIndexer(const Indexer& indexer, Place place);
@@ -103,6 +104,7 @@ class ModuleFactory {
   bool Adapted(const char* name) const;
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
+  Adapter MakeExpertAdapter(std::int64_t experts, std::int64_t in, std::int64_t out, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
   /// Of a matrix that stays out of quantization.
   Dtype WideDtype() const;

@@ -203,6 +203,24 @@ TEST(CutModel, ExpertsOfWholeMatricesTakeTheirRanksTokens) {
             PhasesOf(workload).after_forward - PhasesOf(workload).between_steps);
 }
 
+// One adapter of rank 4 for each of 8 experts: on gate and up together 4 x (64 + 256), on down 4 x (128 + 64).
+TEST(CutModel, StackedExpertsHaveAnAdapterEach) {
+  Workload workload = WithExperts(Strategy::kNone, 1, 1);
+  workload.method.kind = MethodKind::kLora;
+  workload.method.rank = 4;
+  workload.method.all_linear = false;
+  workload.method.target_modules = {"gate_proj", "up_proj", "down_proj"};
+  AdaptExpertStacks(workload.architecture);
+  ASSERT_TRUE(Validate(workload).empty());
+  EXPECT_EQ(TraceTrainingStep(workload).adapter_parameters, 2 * 8 * (4 * (64 + 256) + 4 * (128 + 64)));
+  Workload shared = workload;
+  shared.parallel.strategy = Strategy::kDdp;
+  shared.parallel.gpus = shared.parallel.expert = 4;
+  EXPECT_EQ(TraceTrainingStep(RankOf(shared, 0)).adapter_parameters * 4,
+            TraceTrainingStep(workload).adapter_parameters);
+  EXPECT_EQ(CountTrainedParameters(shared).adapters, TraceTrainingStep(workload).adapter_parameters);
+}
+
 TEST(CutModel, ExpertsMustDivide) {
   const auto fault = [](const Workload& workload) {
     const Issues issues = Validate(workload);
