@@ -162,7 +162,7 @@ export interface Request {
     examples?: number;
     accumulation_steps?: number;
   };
-  include?: ("limits" | "timeline" | "advice" | "scaling")[];
+  include?: ("limits" | "timeline" | "ranks" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
   /** `gpu` is a catalog id in any case. `server`, `interconnect`, and `dataset` and `pricing` below, are checked and
@@ -333,6 +333,18 @@ export interface Report {
       /** With `include: ["timeline"]`. */
       timeline?: TimelinePoint[];
     };
+    /** With `include: ["ranks"]`: every stage of the pipeline, whose tensor, expert and data ranks are alike; the
+     *  busiest of them is `per_gpu`. `passes_in_flight`: micro-batches through its pieces, alive at once. */
+    ranks?: {
+      stage: number;
+      layers: number;
+      passes_in_flight: number;
+      between_steps: number;
+      peak_step: number;
+      allocated: Range;
+      reserved: Range;
+      device: Range;
+    }[];
     /** Memory of one machine that the run takes for all its GPUs, beyond the processes themselves, at most. */
     host_bytes: number;
     /** What it is made of; the parts sum to `host_bytes`. `checkpoints`: layer inputs that wait for backward;

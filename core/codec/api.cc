@@ -23,6 +23,7 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   const Detail detail = reading.full_detail ? Detail::kFull : Detail::kSummary;
   Answer answer;
   answer.memory = EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail);
+  if (reading.includes_ranks) answer.ranks = EstimateRanks(reading.workload, reading.gpu, catalog.overheads);
   if (reading.includes_limits && reading.gpu != nullptr) {
     const SearchBounds bounds{words::kPerDevice.high, words::kSequenceLength.high, words::kTokensHigh};
     answer.limits = FindLimits(reading.workload, *reading.gpu, catalog.overheads, bounds);

@@ -188,7 +188,7 @@ std::string WriteReport(const RequestReading& reading, const Answer& answer, con
   WriteModel(writer, reading, answer.memory);
   WriteRecipe(writer, reading.workload, answer.memory.recipe);
   WriteHardware(writer, reading.gpu);
-  WriteMemory(writer, reading, catalog, answer.memory);
+  WriteMemory(writer, reading, catalog, answer);
   WriteFit(writer, reading.gpu, answer);
   writer.Null("time");
   writer.Null("cost");

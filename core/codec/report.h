@@ -12,7 +12,8 @@ namespace tunefit {
 /// What the core answered to a request without errors.
 struct Answer {
   MemoryEstimate memory;
-  std::optional<Limits> limits;  ///< where the request asked for them and names a GPU
+  std::vector<RankMemory> ranks;  ///< where the request asked for them
+  std::optional<Limits> limits;   ///< where the request asked for them and names a GPU
 };
 
 /// The report of a request with an error among its issues: status, issues, and nothing else that is not null.

@@ -132,6 +132,24 @@ void WriteTimeline(JsonWriter& writer, const std::vector<TimelinePoint>& timelin
   writer.EndList();
 }
 
+void WriteRanks(JsonWriter& writer, const std::vector<RankMemory>& ranks) {
+  writer.Key("ranks");
+  writer.BeginList();
+  for (const RankMemory& rank : ranks) {
+    writer.BeginObject();
+    writer.Count("stage", rank.stage);
+    writer.Count("layers", rank.layers);
+    writer.Count("passes_in_flight", rank.passes_in_flight);
+    WriteBytes(writer, "between_steps", rank.phases.between_steps);
+    WriteBytes(writer, "peak_step", rank.phases.peak_step);
+    WriteRange(writer, "allocated", rank.allocated);
+    WriteRange(writer, "reserved", rank.reserved);
+    WriteRange(writer, "device", rank.device);
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
 }  // namespace
 
 void WriteBytes(JsonWriter& writer, std::string_view key, double bytes) {
@@ -139,8 +157,8 @@ void WriteBytes(JsonWriter& writer, std::string_view key, double bytes) {
   writer.Number(std::floor(bytes + 0.5));
 }
 
-void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog,
-                 const MemoryEstimate& memory) {
+void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer) {
+  const MemoryEstimate& memory = answer.memory;
   writer.Key("memory");
   writer.BeginObject();
   writer.Key("per_gpu");
@@ -155,6 +173,7 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
     if (reading.includes_timeline) WriteTimeline(writer, memory.timeline);
   }
   writer.EndObject();
+  if (reading.includes_ranks) WriteRanks(writer, answer.ranks);
   WriteBytes(writer, "host_bytes", memory.host.total());
   writer.Key("host_parts");
   writer.BeginObject();

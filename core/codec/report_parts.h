@@ -16,7 +16,6 @@ void WriteIssues(JsonWriter& writer, const Issues& issues);
 void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
 void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
-void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog,
-                 const MemoryEstimate& memory);
+void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer);
 
 }  // namespace tunefit

@@ -21,7 +21,7 @@ struct RequestReading {
   const Gpu* gpu = nullptr;             ///< null without hardware
   const StackVersion* stack = nullptr;
   bool full_detail = true;
-  bool includes_limits = false, includes_timeline = false;
+  bool includes_limits = false, includes_timeline = false, includes_ranks = false;
   Issues issues;  ///< with an error among them, only `tree` and `issues` mean anything
   Assumptions assumptions;
 

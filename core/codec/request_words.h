@@ -29,7 +29,7 @@ inline constexpr std::array<std::string_view, 4> kLoss = {"standard", "chunked",
 inline constexpr std::array<std::string_view, 8> kStrategy = {"none",  "ddp",  "zero1", "zero2",
                                                               "zero3", "fsdp", "fsdp2", "device_map"};
 inline constexpr std::array<std::string_view, 3> kOffload = {"none", "cpu", "nvme"};
-inline constexpr std::array<std::string_view, 4> kInclude = {"limits", "timeline", "advice", "scaling"};
+inline constexpr std::array<std::string_view, 5> kInclude = {"limits", "timeline", "ranks", "advice", "scaling"};
 inline constexpr std::array<std::string_view, 2> kDetail = {"full", "summary"};
 /// Stacks of the contract; those that the catalog describes are modelled.
 inline constexpr std::array<std::string_view, 8> kStack = {"transformers", "torchtune", "torchtitan", "litgpt",
@@ -92,7 +92,7 @@ inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "
 /// All but those for other accelerators than GPUs, which are the last two.
 inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);
 inline constexpr std::array<std::string_view, 2> kOffload = {"none", "cpu"};
-inline constexpr std::array<std::string_view, 2> kInclude = {"limits", "timeline"};
+inline constexpr std::array<std::string_view, 3> kInclude = {"limits", "timeline", "ranks"};
 
 }  // namespace modelled
 

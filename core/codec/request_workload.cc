@@ -305,6 +305,7 @@ void FillWorkload(RequestReading& reading) {
   for (const Word part : request.include.value_or(std::vector<Word>())) {
     reading.includes_limits = reading.includes_limits || part == "limits";
     reading.includes_timeline = reading.includes_timeline || part == "timeline";
+    reading.includes_ranks = reading.includes_ranks || part == "ranks";
   }
   CheckLength(reading);
 }

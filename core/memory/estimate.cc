@@ -310,6 +310,22 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   return estimate;
 }
 
+std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
+  std::vector<RankMemory> ranks;
+  for (std::int64_t stage = 0; stage < workload.parallel.pipeline; ++stage) {
+    const Workload rank = RankOf(workload, stage);
+    const Step step = TraceTrainingStep(rank);
+    const Axes axes = AxesOf(step, rank, rank.batch);
+    const MemoryEstimate estimate =
+        EstimateBytes(step, ReplayStep(step, axes), axes, rank, gpu, overheads, TracePasses(rank));
+    const std::vector<std::int64_t>& in_flight = step.in_flight;
+    ranks.push_back({stage, rank.architecture.layers(),
+                     std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0}), estimate.phases,
+                     estimate.allocated, estimate.reserved, estimate.device});
+  }
+  return ranks;
+}
+
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
   std::vector<Workload> ranks;
   std::vector<Step> steps;

@@ -98,6 +98,19 @@ Verdict JudgeFit(const Range& device, double usable_bytes);
 /// `gpu` may be null: the context's range is then the widest the overheads know.
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail);
 
+/// What one of the GPUs that share a model holds, by its stage of the pipeline: its tensor, expert and data ranks are
+/// alike.
+struct RankMemory {
+  std::int64_t stage = 0;  ///< from 0, which embeds the tokens
+  std::int64_t layers = 0;
+  std::int64_t passes_in_flight = 1;  ///< of micro-batches through its pieces, whose activations are alive at once
+  Phases phases;
+  Range allocated, reserved, device;
+};
+
+/// MEM-83  Every stage's, in order; of a model that is not cut the one.
+std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads);
+
 /// The largest values whose verdict is `fits`, everything else kept; 0 when not even 1 fits.
 struct Limits {
   std::int64_t largest_batch = 0;

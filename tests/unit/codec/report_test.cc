@@ -178,6 +178,24 @@ TEST_F(Report, LimitsCanBeAskedFor) {
   }
 }
 
+TEST_F(Report, RanksAreThereWhenAskedForAndTheBusiestIsTheReports) {
+  const std::string request =
+      R"({"version":1,"model":"llama-3.1-8b","stack":"megatron","batch":{"gradient_accumulation":8},)"
+      R"("parallel":{"gpus":4,"pipeline":4,"strategy":"none"})";
+  EXPECT_FALSE(Ask(request + "}")["memory"].contains("ranks"));
+  const Json report = Ask(request + R"(,"include":["ranks"]})");
+  const Json& ranks = report["memory"]["ranks"];
+  ASSERT_EQ(ranks.size(), 4U) << report["issues"];
+  double most = 0;
+  for (std::size_t stage = 0; stage < 4; ++stage) {
+    EXPECT_EQ(ranks[stage]["stage"], stage);
+    EXPECT_EQ(ranks[stage]["layers"], 8);
+    EXPECT_EQ(ranks[stage]["passes_in_flight"], 4 - stage);
+    most = std::max(most, ranks[stage]["peak_step"].get<double>());
+  }
+  EXPECT_EQ(report["memory"]["per_gpu"]["phases"]["peak_step"], most);
+}
+
 TEST_F(Report, EverySourceNamedIsListed) {
   const Json report = Ask(R"({"version":1,"model":"llama-3.1-8b","hardware":{"gpu":"h100-sxm"}})");
   std::set<std::string> named;
