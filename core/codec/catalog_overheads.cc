@@ -51,6 +51,7 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
                                        "allocated_high_fraction",
                                        "reserved_low_fraction",
                                        "reserved_high_fraction",
+                                       "reserved_high_of_loss",
                                        "varied_of_moving",
                                        "contexts",
                                        "collectives"};
@@ -58,6 +59,7 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
                                    "allocated_high_fraction",
                                    "reserved_low_fraction",
                                    "reserved_high_fraction",
+                                   "reserved_high_of_loss",
                                    "varied_of_moving",
                                    "contexts",
                                    "collectives",
@@ -71,6 +73,7 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
   overheads.allocated_high_fraction = ReadNumber(object, "allocated_high_fraction", 10);
   overheads.reserved_low_fraction = ReadNumber(object, "reserved_low_fraction", 1);
   overheads.reserved_high_fraction = ReadNumber(object, "reserved_high_fraction", 10);
+  overheads.reserved_high_of_loss = ReadNumber(object, "reserved_high_of_loss", 10);
   overheads.varied_of_moving = ReadRange(object, "varied_of_moving", 10);
   overheads.collectives = ReadRange(object, "collectives", kMostBytes);
   object.Require("contexts");

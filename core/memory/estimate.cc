@@ -34,12 +34,14 @@ Range Capped(const Range& wish, const Range& need, double room) {
           std::min(wish.high, std::max(need.high, room))};
 }
 
-/// MEM-120  The simulated allocator with the spread of measured runs around it. Never below what is allocated.
+/// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are large.
+/// Never below what is allocated.
 Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated,
                     const Range& varied_share) {
   const double moving = estimate.phases.peak_step - estimate.phases.between_steps;
-  const Range spread{simulated * (1 - overheads.reserved_low_fraction), simulated,
-                     simulated * (1 + overheads.reserved_high_fraction)};
+  const Range spread{
+      simulated * (1 - overheads.reserved_low_fraction), simulated,
+      simulated * (1 + overheads.reserved_high_fraction) + overheads.reserved_high_of_loss * estimate.loss_bytes};
   const Range range = spread + varied_share * moving;
   return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
 }

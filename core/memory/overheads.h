@@ -29,6 +29,9 @@ struct Overheads {
   double allocated_low_fraction = 0, allocated_high_fraction = 0;
   /// How far measured max_memory_reserved lies below and above the simulated allocator's: shares of it.
   double reserved_low_fraction = 0, reserved_high_fraction = 0;
+  /// And further above where a loss over whole logits scatters large blocks: a share of what the loss adds to the
+  /// forward pass.
+  double reserved_high_of_loss = 0;
   /// What lengths that vary from batch to batch add to it, as blocks of ever new sizes find no hole that fits: a share
   /// of all that comes and goes within a step (peak minus between_steps).
   Range varied_of_moving;
