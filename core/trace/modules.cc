@@ -12,14 +12,15 @@ namespace {
 /// torchao's auto_filter_for_recipe leaves matrices alone whose sides FP8's kernels do not take.
 constexpr std::int64_t kFp8Tile = 16;
 
+bool IsAmong(const std::vector<std::string>& names, const char* name) {
+  return std::find(names.begin(), names.end(), std::string(name)) != names.end();
+}
+
 }  // namespace
 
 bool ModuleFactory::Adapted(const char* name) const {
   const Method& method = workload_.method;
-  if (method.kind != MethodKind::kLora) return false;
-  if (method.all_linear) return true;
-  return std::find(method.target_modules.begin(), method.target_modules.end(), std::string(name)) !=
-         method.target_modules.end();
+  return AdaptsModules(method.kind) && (method.all_linear || IsAmong(method.target_modules, name));
 }
 
 Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
@@ -43,21 +44,30 @@ Dtype ModuleFactory::WideDtype() const {
 Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   const Method& method = workload_.method;
   Adapter adapter;
-  adapter.rank = static_cast<double>(method.rank);
+  const std::int64_t rank = RankOf(method, shape.name);
+  adapter.rank = static_cast<double>(rank);
   adapter.dropout = method.dropout;
   adapter.dtype = method.adapter_dtype;
   adapter.casts_input = AdapterCastsInput(workload_);
   adapter.fused = workload_.fused.lora && method.dropout == 0 && !method.dora;  // the fused kernels know neither
   adapter.dora_reuses_base = workload_.habits.dora_reuses_base;
-  adapter.down = tracer_.Weight(MatrixShape(method.rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
+  adapter.down = tracer_.Weight(MatrixShape(rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
                                 "lora_A.weight", true, place.count);
-  adapter.up = tracer_.Weight(MatrixShape(shape.out_features, method.rank), method.adapter_dtype, Term::kAdapters,
+  adapter.up = tracer_.Weight(MatrixShape(shape.out_features, rank), method.adapter_dtype, Term::kAdapters,
                               "lora_B.weight", true, place.count);
   if (method.dora) {
     adapter.magnitude = tracer_.Weight(VectorShape(shape.out_features), method.adapter_dtype, Term::kAdapters,
                                        "lora_magnitude_vector", true, place.count);
   }
   return adapter;
+}
+
+/// peft tuners/ia3/layer.py, IA3Layer.update_layer: a row before the matrix, a column after it.
+Rescaling ModuleFactory::MakeRescaling(const LinearShape& shape, Place place) {
+  const bool of_input = IsAmong(workload_.method.feedforward_modules, shape.name);
+  const WeightShape vector = of_input ? MatrixShape(1, shape.in_features) : MatrixShape(shape.out_features, 1);
+  return {tracer_.Weight(vector, workload_.method.adapter_dtype, Term::kAdapters, "ia3_l", true, place.count),
+          of_input};
 }
 
 LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
@@ -81,7 +91,12 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
     module.bias = tracer_.Weight(VectorShape(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
                                  Trained(), place.count);
   }
-  if (Adapted(shape.name)) module.adapter = MakeAdapter(shape, place);
+  if (!Adapted(shape.name)) return module;
+  if (workload_.method.kind == MethodKind::kIa3) {
+    module.rescaling = MakeRescaling(shape, place);
+  } else {
+    module.adapter = MakeAdapter(shape, place);
+  }
   return module;
 }
 
@@ -169,6 +184,28 @@ Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char
   return tracer_.Weight(shape, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
 }
 
+/// peft tuners/lora/layer.py, Embedding.update_layer.
+Adapter ModuleFactory::MakeTableAdapter(std::int64_t width) {
+  tracer_.scope = {"embed_tokens", Term::kEmbedding, false};
+  const Method& method = workload_.method;
+  Adapter adapter;
+  const std::int64_t rank = RankOf(method, "embed_tokens");
+  adapter.rank = static_cast<double>(rank);
+  adapter.dtype = method.adapter_dtype;
+  adapter.down = tracer_.Weight(MatrixShape(rank, workload_.architecture.vocab_size), method.adapter_dtype,
+                                Term::kAdapters, "lora_embedding_A", true, 1);
+  adapter.up =
+      tracer_.Weight(MatrixShape(width, rank), method.adapter_dtype, Term::kAdapters, "lora_embedding_B", true, 1);
+  return adapter;
+}
+
+Value ModuleFactory::MakePrompt(std::int64_t width) {
+  tracer_.scope = {"prompt_encoder.embedding", Term::kEmbedding, false};
+  const Method& method = workload_.method;
+  return tracer_.Weight(MatrixShape(method.virtual_tokens, width), method.adapter_dtype, Term::kAdapters, "weight",
+                        true, 1);
+}
+
 /// PEFT trains a copy of a task's head beside any adapter and keeps the original (PeftModelForSequenceClassification,
 /// peft/peft_model.py).
 LinearModule ModuleFactory::MakeHeadLinear(const LinearShape& shape, const char* path) {
@@ -178,7 +215,7 @@ LinearModule ModuleFactory::MakeHeadLinear(const LinearShape& shape, const char*
   tracer_.scope = {path, Term::kLogitsAndLoss, false};
   const auto add = [&](const WeightShape& weight, const char* role) {
     Value value = tracer_.Weight(weight, UnquantizedDtype(false), Term::kWeights, role, Trained(), 1);
-    if (workload_.method.kind != MethodKind::kLora) return value;
+    if (!AddsToFrozenModel(workload_.method.kind)) return value;
     return tracer_.Weight(weight, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
   };
   head.weight = add(MatrixShape(shape.out_features, shape.in_features), "weight");
@@ -203,7 +240,7 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
   const WeightShape shape = MatrixShape(architecture.vocab_size, width);
   const ModelHabits& habits = workload_.habits.model;
-  const bool trains_copy = workload_.method.kind == MethodKind::kLora && workload_.method.saves_head;
+  const bool trains_copy = AdaptsModules(workload_.method.kind) && workload_.method.saves_head;
   if (architecture.tied_head && !habits.unties_head) {
     head.weight = table;
   } else if (Quantized() && habits.quantizes_head && !trains_copy) {
@@ -220,6 +257,10 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   if (architecture.head_bias) {
     head.bias = tracer_.Weight(VectorShape(architecture.vocab_size), UnquantizedDtype(false), Term::kWeights, "bias",
                                Trained(), 1);
+  }
+  if (workload_.method.adapts_head) {
+    head.adapter = MakeAdapter(head.shape, {});
+    head.adapter->fused = false;  // the fused kernels are those of attention and MLP
   }
   return head;
 }
@@ -312,7 +353,12 @@ Value LayerNormKernel(Tracer& tracer, const NormModule& module, const Value& x, 
 
 Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   tracer.scope.module = module.path;
-  if (!module.adapter || tracer.adapters_disabled) return ForwardBase(tracer, module, x);
+  const bool changed = module.adapter || module.rescaling;
+  if (!changed || tracer.adapters_disabled) return ForwardBase(tracer, module, x);
+  if (module.rescaling) {
+    const auto base = [&tracer, &module](const Value& input) { return ForwardBase(tracer, module, input); };
+    return RescaledForward(tracer, module, base, x);
+  }
   const Adapter& adapter = *module.adapter;
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);

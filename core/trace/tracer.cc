@@ -121,7 +121,7 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   ShardedUnits::Declared weight{static_cast<StorageId>(step_.storages.size()), kNoStorage, dtype};
   step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
   references_.push_back(kUncounted);  // resident: no event ever ends it
-  step_.weights.push_back({weight.shard, count});
+  step_.weights.push_back({weight.shard, count, shape});
   if (trainable) (idle == Idle::kNot ? step_.trained : step_.idle).push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
   if (idle != Idle::kNot) {
