@@ -232,8 +232,9 @@ TEST_F(Laws, VectorsAndVirtualTokensTrainNoMoreThanAnAdapterOfRankOne) {
     Workload full = workload;
     full.method = {};
     full.quantization = {};
-    full.parallel = {};                     // buckets and shards of trained parameters are static
-    full.precision.master_weights = false;  // gradient buffers too
+    full.parallel = {};                         // buckets and shards of trained parameters are static
+    full.precision.master_weights = false;      // gradient buffers too
+    full.optimizer = Optimizer::kAdamwForeach;  // others pack or project large matrices only
     Workload lora = full;
     lora.method.kind = MethodKind::kLora;
     lora.method.rank = 1;
