@@ -1,7 +1,5 @@
 #include "core/trace/modules.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
 #include "core/trace/adapters.h"
@@ -12,16 +10,7 @@ namespace {
 /// torchao's auto_filter_for_recipe leaves matrices alone whose sides FP8's kernels do not take.
 constexpr std::int64_t kFp8Tile = 16;
 
-bool IsAmong(const std::vector<std::string>& names, const char* name) {
-  return std::find(names.begin(), names.end(), std::string(name)) != names.end();
-}
-
 }  // namespace
-
-bool ModuleFactory::Adapted(const char* name) const {
-  const Method& method = workload_.method;
-  return AdaptsModules(method.kind) && (method.all_linear || IsAmong(method.target_modules, name));
-}
 
 Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
   if (!PreparesFloats(workload_.quantization.kind)) return workload_.precision.weights;
@@ -39,35 +28,6 @@ Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
 Dtype ModuleFactory::WideDtype() const {
   const Dtype dtype = UnquantizedDtype(false);
   return dtype == Dtype::kFp16 ? Dtype::kFp32 : dtype;
-}
-
-Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
-  const Method& method = workload_.method;
-  Adapter adapter;
-  const std::int64_t rank = RankOf(method, shape.name);
-  adapter.rank = static_cast<double>(rank);
-  adapter.dropout = method.dropout;
-  adapter.dtype = method.adapter_dtype;
-  adapter.casts_input = AdapterCastsInput(workload_);
-  adapter.fused = workload_.fused.lora && method.dropout == 0 && !method.dora;  // the fused kernels know neither
-  adapter.dora_reuses_base = workload_.habits.dora_reuses_base;
-  adapter.down = tracer_.Weight(MatrixShape(rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
-                                "lora_A.weight", true, place.count);
-  adapter.up = tracer_.Weight(MatrixShape(shape.out_features, rank), method.adapter_dtype, Term::kAdapters,
-                              "lora_B.weight", true, place.count);
-  if (method.dora) {
-    adapter.magnitude = tracer_.Weight(VectorShape(shape.out_features), method.adapter_dtype, Term::kAdapters,
-                                       "lora_magnitude_vector", true, place.count);
-  }
-  return adapter;
-}
-
-/// peft tuners/ia3/layer.py, IA3Layer.update_layer: a row before the matrix, a column after it.
-Rescaling ModuleFactory::MakeRescaling(const LinearShape& shape, Place place) {
-  const bool of_input = IsAmong(workload_.method.feedforward_modules, shape.name);
-  const WeightShape vector = of_input ? MatrixShape(1, shape.in_features) : MatrixShape(shape.out_features, 1);
-  return {tracer_.Weight(vector, workload_.method.adapter_dtype, Term::kAdapters, "ia3_l", true, place.count),
-          of_input};
 }
 
 LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
@@ -182,28 +142,6 @@ Value ModuleFactory::MakeTable(std::int64_t rows, std::int64_t width, const char
   Value table = tracer_.Weight(shape, UnquantizedDtype(false), Term::kWeights, "weight", Trained(), 1);
   if (!saved) return table;
   return tracer_.Weight(shape, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
-}
-
-/// peft tuners/lora/layer.py, Embedding.update_layer.
-Adapter ModuleFactory::MakeTableAdapter(std::int64_t width) {
-  tracer_.scope = {"embed_tokens", Term::kEmbedding, false};
-  const Method& method = workload_.method;
-  Adapter adapter;
-  const std::int64_t rank = RankOf(method, "embed_tokens");
-  adapter.rank = static_cast<double>(rank);
-  adapter.dtype = method.adapter_dtype;
-  adapter.down = tracer_.Weight(MatrixShape(rank, workload_.architecture.vocab_size), method.adapter_dtype,
-                                Term::kAdapters, "lora_embedding_A", true, 1);
-  adapter.up =
-      tracer_.Weight(MatrixShape(width, rank), method.adapter_dtype, Term::kAdapters, "lora_embedding_B", true, 1);
-  return adapter;
-}
-
-Value ModuleFactory::MakePrompt(std::int64_t width) {
-  tracer_.scope = {"prompt_encoder.embedding", Term::kEmbedding, false};
-  const Method& method = workload_.method;
-  return tracer_.Weight(MatrixShape(method.virtual_tokens, width), method.adapter_dtype, Term::kAdapters, "weight",
-                        true, 1);
 }
 
 /// PEFT trains a copy of a task's head beside any adapter and keeps the original (PeftModelForSequenceClassification,
