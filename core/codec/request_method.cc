@@ -6,6 +6,7 @@
 #include "core/codec/hf_family.h"
 #include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
 #include "core/codec/words.h"
 
 namespace tunefit {
@@ -80,6 +81,11 @@ void Resolver::UnknownModule(const std::string& field, std::string_view target, 
 const char* Resolver::WhyTableRefused(bool is_head) const {
   const RequestFields& request = reading_.completed;
   if (method_.kind != MethodKind::kLora) return "\" is not modelled yet: of IA3 only the matrices of the layers are.";
+  // unsloth models/llama.py, FastLlamaModel.get_peft_model.
+  if (*request.stack == "unsloth") return "\" is a trained copy with Unsloth: name it in modules_to_save.";
+  const auto& stacks = words::modelled::kPeftStacks;
+  const bool peft = std::find(stacks.begin(), stacks.end(), *request.stack) != stacks.end();
+  if (!peft && !is_head) return "\" is not modelled with this stack, whose adapters are those of matrices.";
   const Architecture& architecture = reading_.workload.architecture;
   if (architecture.encoder != EncoderKind::kNone || architecture.encodes_source()) {
     return "\" is not modelled yet: of encoders only the matrices of the layers are.";

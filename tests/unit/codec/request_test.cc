@@ -147,6 +147,10 @@ TEST_F(Request, TheTableAndTheHeadAreTargetsOfLora) {
   EXPECT_EQ(adapted("gpt2", R"(["c_attn","wte"])"), "1 table");
   EXPECT_EQ(adapted("chatglm3-6b", R"(["query_key_value","word_embeddings","output_layer"])"), "1 table head");
   EXPECT_EQ(adapted("llama-3.1-8b", R"("all-linear")"), "0");
+  const RequestReading copied =
+      Read(R"("model":"llama-3.1-8b","stack":"unsloth","method":{"kind":"lora","target_modules":["lm_head"]})");
+  EXPECT_EQ(copied.issues.front().message,
+            "An adapter on \"lm_head\" is a trained copy with Unsloth: name it in modules_to_save.");
 }
 
 TEST_F(Request, RanksGoByTheEndsOfPaths) {
