@@ -89,6 +89,10 @@ TEST_F(Laws, MoreBatchOrLengthNeverNeedsLess) {
     larger.batch.sequence_length += 64;
     if (larger.architecture.position_rows > 0) larger.architecture.position_rows += 64;
     EXPECT_GE(Estimate(larger).phases.peak_step, peak);
+    if (workload.method.kind != MethodKind::kPromptTuning) return;
+    larger = workload;
+    larger.method.virtual_tokens += 64;
+    EXPECT_GE(Estimate(larger).phases.peak_step, peak);
   });
 }
 
