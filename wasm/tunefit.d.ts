@@ -53,12 +53,22 @@ export type Dtype =
   "int2";
 
 export interface Method {
-  kind: "full" | "freeze" | "lora";
+  /** `ia3` and `prompt_tuning` as PEFT has them. */
+  kind: "full" | "freeze" | "lora" | "ia3" | "prompt_tuning";
   /** freeze: number of last layers that train. */
   trainable_layers?: number;
+  /** prompt_tuning: learned embeddings before every sequence; `batch.sequence_length` does not count them. */
+  virtual_tokens?: number;
   rank?: number;
-  /** Ends of module paths within a layer (`q_proj`, `self_attn.q_proj`), for all layers alike. */
+  /** lora: modules whose rank is another one, by the ends of their paths; PEFT's `rank_pattern`, without patterns. */
+  rank_pattern?: Record<string, number>;
+  /**
+   * lora and ia3: ends of module paths within a layer (`q_proj`, `self_attn.q_proj`), for all layers alike; lora also
+   * `embed_tokens` and `lm_head`.
+   */
   target_modules?: "all-linear" | string[];
+  /** ia3: of the targets, those whose input is scaled, by the ends of their paths; of the others the output is. */
+  feedforward_modules?: string[];
   modules_to_save?: string[];
   dropout?: number;
   adapter_dtype?: "fp32" | "bf16" | "fp16";
@@ -76,7 +86,7 @@ export interface Request {
   task?: "sft" | "pretrain" | "seqcls" | "reward" | "dpo" | "orpo" | "kto" | "grpo" | "ppo";
   /**
    * dpo, kto, grpo and ppo: what the policy is compared with. `copy` is a second, frozen model, `adapter` the model without
-   * its adapter, `precomputed` a pass before training. Left out: `adapter` under LoRA, else `copy`; grpo by its stack.
+   * its adapter, `precomputed` a pass before training. Left out: `adapter` under LoRA and IA3, else `copy`; grpo by its stack.
    */
   reference?: "none" | "copy" | "adapter" | "precomputed";
   method?: Method;
@@ -299,7 +309,7 @@ export interface Report {
   };
   /** The recipe said aloud: bytes a trainable parameter costs in each role. */
   recipe: null | {
-    /** `pure_bf16`, `pure_fp16`, `autocast_fp32`, `fp32`, `lora`, `qlora`, `lora_int8`. */
+    /** `pure_bf16`, `pure_fp16`, `autocast_fp32`, `fp32`, `lora`, `qlora`, `lora_int8`, `ia3`, `prompt_tuning`. */
     code: string;
     bytes_per_trainable_parameter: {
       weights: number;

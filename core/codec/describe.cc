@@ -76,7 +76,7 @@ void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   WriteWords(writer, "task", words::kTask);
   WriteWords(writer, "reference", words::kReference);
   WriteWords(writer, "rollout.engine", words::kEngine);
-  WriteWords(writer, "method.kind", words::kMethod);
+  WriteWords(writer, "method.kind", words::modelled::kMethod);
   WriteWords(writer, "method.adapter_dtype", words::kAdapterDtype);
   WriteWords(writer, "method.modules_to_save_dtype", words::kAdapterDtype);
   WriteWords(writer, "method.vision_tower", words::kVisionTower);
@@ -116,6 +116,7 @@ void WriteLimits(JsonWriter& writer) {
   writer.Key("limits");
   writer.BeginObject();
   WriteLimit(writer, "method.rank", words::kRank);
+  WriteLimit(writer, "method.virtual_tokens", words::kVirtualTokens);
   WriteLimit(writer, "method.dropout", 0, 1);
   WriteLimit(writer, "optimizer_rank", words::kRank);
   WriteLimit(writer, "batch.per_device", words::kPerDevice);

@@ -55,12 +55,14 @@ void WriteGroups(JsonWriter& writer, const Workload& workload, const ParameterCo
   if (workload.architecture.vision) WriteGroup(writer, "vision", counts.vision, trained.vision);
   const std::int64_t value = CountValueModel(workload);
   const std::int64_t adapters = trainable - trained.total() - value;
-  if (workload.method.kind == MethodKind::kLora) WriteGroup(writer, "adapters", adapters, adapters);
+  if (AddsToFrozenModel(workload.method.kind)) WriteGroup(writer, "adapters", adapters, adapters);
   if (value > 0) WriteGroup(writer, "value_model", value, value);
   writer.EndList();
 }
 
 std::string_view RecipeCode(const Workload& workload) {
+  if (workload.method.kind == MethodKind::kIa3) return "ia3";
+  if (workload.method.kind == MethodKind::kPromptTuning) return "prompt_tuning";
   if (workload.method.kind == MethodKind::kLora) {
     if (workload.quantization.kind == QuantizationKind::kNone) return "lora";
     const bool eight_bit = workload.quantization.kind == QuantizationKind::kInt8;

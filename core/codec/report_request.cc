@@ -56,8 +56,11 @@ void WriteMethod(JsonWriter& writer, const MethodFields& method) {
   writer.BeginObject();
   Write(writer, "kind", method.kind);
   Write(writer, "trainable_layers", method.trainable_layers);
+  Write(writer, "virtual_tokens", method.virtual_tokens);
   Write(writer, "rank", method.rank);
+  Write(writer, "rank_pattern", method.rank_pattern);
   Write(writer, "target_modules", method.target_modules);
+  Write(writer, "feedforward_modules", method.feedforward_modules);
   Write(writer, "modules_to_save", method.modules_to_save);
   Write(writer, "dropout", method.dropout);
   Write(writer, "adapter_dtype", method.adapter_dtype);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/codec/json_writer.h"
+#include "core/codec/peft_modules.h"
 #include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
@@ -12,6 +13,9 @@
 
 namespace tunefit {
 namespace {
+
+/// Of PEFT's examples; its config wants the number to be said.
+constexpr std::int64_t kUsualVirtualTokens = 20;
 
 std::string JsonText(Word word) {
   std::string text;
@@ -57,6 +61,7 @@ class Completer {
   }
 
   void CompleteMethod(const StackVersion& stack, const Architecture& architecture);
+  void TakeIa3Modules(const Architecture& architecture);
   void TakeTargets(const StackVersion& stack, const Architecture& architecture);
   void TakeStoredQuantization(const Quantization& stored);
   void CompleteQuantization(const HfConfig& config);
@@ -94,11 +99,36 @@ void Completer::TakeTargets(const StackVersion& stack, const Architecture& archi
   Assume("method.target_modules", JsonText(targets), from_stack ? "stack_default" : "core_default");
 }
 
+/// PEFT's own modules for this model type; a type that it does not know has none.
+void Completer::TakeIa3Modules(const Architecture& architecture) {
+  const Ia3Modules* known = FindIa3Modules(architecture.model_type);
+  if (known == nullptr) return;
+  MethodFields& method = request_.method;
+  if (!method.target_modules) {
+    Targets& targets = method.target_modules.emplace();
+    targets.modules.assign(known->targets.begin(), known->targets.end());
+    Assume("method.target_modules", JsonText(targets), "core_default");
+  }
+  if (method.feedforward_modules) return;
+  std::vector<Word>& feedforward = method.feedforward_modules.emplace();
+  feedforward.assign(known->feedforward.begin(), known->feedforward.end());
+  Assume("method.feedforward_modules", JsonText(feedforward), "core_default");
+}
+
 void Completer::CompleteMethod(const StackVersion& stack, const Architecture& architecture) {
   MethodFields& method = request_.method;
   Take(method.kind, "full", "method.kind");
   if (*method.kind == "freeze") Take(method.trainable_layers, 2, "method.trainable_layers");
   if (*method.kind == "full" && architecture.vision) Take(method.vision_tower, "frozen", "method.vision_tower");
+  if (*method.kind == "prompt_tuning") {
+    Take(method.virtual_tokens, kUsualVirtualTokens, "method.virtual_tokens");
+    Take(method.adapter_dtype, "fp32", "method.adapter_dtype");  // no option of PEFT's changes it
+  }
+  if (*method.kind == "ia3") {
+    TakeIa3Modules(architecture);
+    Take(method.modules_to_save, {}, "method.modules_to_save");
+    Take(method.adapter_dtype, stack_.method.adapter_dtype, "fp32", "method.adapter_dtype");
+  }
   if (*method.kind != "lora") return;
   Take(method.rank, stack_.method.rank, 16, "method.rank");
   if (!method.target_modules) TakeTargets(stack, architecture);
@@ -168,7 +198,7 @@ void Completer::CompleteCheckpointing() {
 /// PEFT copies a module as it is, and from 0.12 on casts 16-bit copies to the adapter's dtype as it does adapters.
 void Completer::CompleteSavedModules() {
   MethodFields& method = request_.method;
-  if (*method.kind != "lora" || method.modules_to_save->empty()) return;
+  if (!AdaptsModules(ReadMethodKind(*method.kind)) || method.modules_to_save->empty()) return;
   const QuantizationFields& quantization = request_.quantization;
   const bool upcast =
       quantization.prepare_kbit == Word("peft") && PreparesFloats(ReadQuantizationKind(quantization.kind.value_or("")));
@@ -184,7 +214,8 @@ void Completer::CompleteTask(const StackVersion& stack) {
   const bool compares = task == Task::kDpo || task == Task::kKto || task == Task::kPpo ||
                         (task == Task::kGrpo && stack.habits.grpo_has_reference);
   if (compares) {
-    Take(request_.reference, *request_.method.kind == "lora" ? "adapter" : "copy", "reference");
+    const bool adapter = AddsToFrozenModel(ReadMethodKind(*request_.method.kind));
+    Take(request_.reference, adapter ? "adapter" : "copy", "reference");
   } else if (task == Task::kGrpo) {
     Take(request_.reference, "none", "reference");
   }

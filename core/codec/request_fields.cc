@@ -55,17 +55,34 @@ Field<Targets> ReadTargets(const ObjectReader& method) {
   return Targets{.all_linear = false, .modules = std::move(*texts)};
 }
 
+/// Null where there is none, or a rank is wrong.
+const JsonValue* ReadRankPattern(const ObjectReader& method) {
+  const JsonValue* written = method.Object("rank_pattern");
+  if (written == nullptr) return nullptr;
+  const ObjectReader pattern(method, "rank_pattern");
+  bool whole = true;
+  for (const JsonMember& member : written->members) {
+    whole = ReadCount(pattern, member.key, words::kRank).has_value() && whole;
+  }
+  return whole ? written : nullptr;
+}
+
 MethodFields ReadMethod(const ObjectReader& request) {
-  static constexpr Known kKnown = {"kind",    "trainable_layers", "rank", "target_modules",        "modules_to_save",
-                                   "dropout", "adapter_dtype",    "dora", "modules_to_save_dtype", "vision_tower"};
+  static constexpr Known kKnown = {
+      "kind",           "trainable_layers",      "virtual_tokens",  "rank_pattern", "rank",
+      "target_modules", "feedforward_modules",   "modules_to_save", "dropout",      "adapter_dtype",
+      "dora",           "modules_to_save_dtype", "vision_tower"};
   const ObjectReader method(request, "method");
   method.RefuseUnknown(kKnown);
   method.Require("kind");
   MethodFields fields;
   fields.kind = ReadWord(method, "kind", words::kMethod);
   fields.trainable_layers = ReadCount(method, "trainable_layers", words::kTrainableLayers);
+  fields.virtual_tokens = ReadCount(method, "virtual_tokens", words::kVirtualTokens);
   fields.rank = ReadCount(method, "rank", words::kRank);
+  fields.rank_pattern = ReadRankPattern(method);
   fields.target_modules = ReadTargets(method);
+  fields.feedforward_modules = method.Texts("feedforward_modules");
   fields.modules_to_save = method.Texts("modules_to_save");
   fields.dropout = method.Number("dropout", 0, 1);
   fields.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);

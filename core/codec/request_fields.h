@@ -20,8 +20,10 @@ struct Targets {
 
 struct MethodFields {
   Field<Word> kind;
-  Field<std::int64_t> trainable_layers, rank;
+  Field<std::int64_t> trainable_layers, virtual_tokens, rank;
   Field<Targets> target_modules;
+  Field<std::vector<Word>> feedforward_modules;
+  const JsonValue* rank_pattern = nullptr;  ///< an object of ranks, as written
   Field<std::vector<Word>> modules_to_save;
   Field<double> dropout;
   Field<Word> adapter_dtype, modules_to_save_dtype;

@@ -17,8 +17,11 @@ class Refuser {
 
   void Refuse(const char* field, std::string_view value, Severity severity = Severity::kError) {
     const std::string shown = Shortened(value);
-    AddIssue(issues_, "not_modelled", field, Join({field, " \"", shown, "\" is not modelled yet."}), {{"value", shown}},
-             severity);
+    RefuseWith(field, shown, Join({field, " \"", shown, "\" is not modelled yet."}), severity);
+  }
+  void RefuseWith(const char* field, std::string_view shown, std::string_view message,
+                  Severity severity = Severity::kError) {
+    AddIssue(issues_, "not_modelled", field, message, {{"value", shown}}, severity);
   }
   /// The value must be one of those modelled.
   void Only(const char* field, Word value, std::span<const std::string_view> modelled) {
@@ -26,6 +29,9 @@ class Refuser {
       if (word == value) return;
     }
     Refuse(field, value);
+  }
+  void OnlyOne(const char* field, const Field<std::int64_t>& value) {
+    if (value.value_or(1) != 1) Refuse(field, std::to_string(*value));
   }
 
  private:
@@ -50,6 +56,43 @@ void RefuseQuantization(Refuser& refuser, const QuantizationFields& fields) {
   const bool bitsandbytes = *fields.kind == "nf4" || *fields.kind == "fp4";
   if (bitsandbytes && fields.group_size.value_or(64) != 64) {
     refuser.Refuse("quantization.group_size", std::to_string(*fields.group_size));
+  }
+}
+
+/// PEFT has IA3 layers for torch.nn.Linear and bitsandbytes' two. Those over bitsandbytes return fp32, which only
+/// autocast brings back to the other heads' dtype.
+void RefuseIa3(Refuser& refuser, const RequestFields& request) {
+  const Word kind = request.quantization.kind.value_or("none");
+  if (kind == "none") return;
+  if (kind != "nf4" && kind != "fp4" && kind != "int8") refuser.Refuse("quantization.kind", kind);
+  if (!*request.precision.autocast) refuser.Refuse("precision.autocast", "false");
+}
+
+/// Virtual tokens are put before the tokens of a decoder's sequences, one sequence a row of the batch.
+void RefusePromptTuning(Refuser& refuser, const RequestFields& request, const Architecture& architecture) {
+  if (architecture.encoder != EncoderKind::kNone || architecture.encodes_source()) {
+    refuser.Refuse("method.kind", "prompt_tuning");
+  }
+  if (*request.task != "sft" && *request.task != "pretrain") refuser.Refuse("task", *request.task);
+  if (*request.batch.packing == "padding_free") refuser.Refuse("batch.packing", "padding_free");
+  refuser.OnlyOne("parallel.context", request.parallel.context);
+}
+
+void RefuseMethod(Refuser& refuser, const RequestReading& reading) {
+  const RequestFields& request = reading.completed;
+  const Word kind = *request.method.kind;
+  if (kind == "prefix_tuning") {
+    refuser.RefuseWith("method.kind", kind,
+                       "Prefix tuning, which learns keys and values of every layer, is not modelled yet; "
+                       "prompt_tuning, which learns embeddings before the sequence, is.");
+  }
+  if (kind != "ia3" && kind != "prompt_tuning") return;
+  const auto& stacks = words::modelled::kPeftStacks;
+  if (std::find(stacks.begin(), stacks.end(), *request.stack) == stacks.end()) refuser.Refuse("method.kind", kind);
+  if (kind == "ia3") {
+    RefuseIa3(refuser, request);
+  } else {
+    RefusePromptTuning(refuser, request, reading.workload.architecture);
   }
 }
 
@@ -104,6 +147,7 @@ void RefuseParallel(Refuser& refuser, const RequestFields& request) {
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   Refuser refuser(reading);
   const RequestFields& request = reading.completed;
+  RefuseMethod(refuser, reading);
   if (*request.method.kind == "freeze" && *request.parallel.gpus > 1) refuser.Refuse("method.kind", "freeze");
   // Beside an adapter, or under the last layers alone, the tower stays frozen.
   const bool has_tower = reading.workload.architecture.vision.has_value();

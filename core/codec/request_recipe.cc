@@ -73,6 +73,22 @@ bool HasRank(Optimizer optimizer) {
          optimizer == Optimizer::kGaloreAdafactor || optimizer == Optimizer::kApolloAdamw;
 }
 
+// words::modelled::kMethod is in the order of MethodKind.
+
+MethodKind ReadMethodKind(std::string_view word) {
+  for (std::size_t i = 0; i < words::modelled::kMethod.size(); ++i) {
+    if (words::modelled::kMethod[i] == word) return static_cast<MethodKind>(i);
+  }
+  return MethodKind::kFull;
+}
+
+Dtype ReadDtype(std::string_view word) {
+  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16, Dtype::kFp16}) {
+    if (word == DtypeName(dtype)) return dtype;
+  }
+  return Dtype::kFp8;
+}
+
 // words::kQuantization is in the order of QuantizationKind, which begins with kNone.
 
 std::string_view QuantizationWord(QuantizationKind kind) {

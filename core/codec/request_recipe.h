@@ -8,6 +8,12 @@
 
 namespace tunefit {
 
+/// The kind of a word among words::modelled::kMethod; kFull for any other.
+MethodKind ReadMethodKind(std::string_view word);
+
+/// The dtype of a word among words::kPrecision.
+Dtype ReadDtype(std::string_view word);
+
 /// "gptq"; empty for none.
 std::string_view QuantizationWord(QuantizationKind kind);
 

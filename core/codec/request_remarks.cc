@@ -62,7 +62,7 @@ void CheckAttentionDtype(RequestReading& reading) {
 /// torch's GradScaler, which comes with fp16 autocast, refuses gradients in fp16.
 void CheckScaler(RequestReading& reading) {
   const Workload& workload = reading.workload;
-  const bool full = workload.method.kind != MethodKind::kLora;
+  const bool full = !AddsToFrozenModel(workload.method.kind);
   const Dtype trained = full ? workload.precision.weights : workload.method.adapter_dtype;
   const bool scaled = workload.precision.autocast && workload.precision.compute == Dtype::kFp16;
   if (!scaled || trained != Dtype::kFp16) return;
@@ -94,7 +94,7 @@ void NoteWithoutEffect(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   if (reading.workload.fused.lora) {
     if (reading.workload.method.kind != MethodKind::kLora) {
-      NoEffect(reading, "fused_kernels", "lora", "there is no adapter");
+      NoEffect(reading, "fused_kernels", "lora", "nothing is adapted by LoRA");
     } else if (reading.workload.method.dropout > 0) {
       NoEffect(reading, "fused_kernels", "lora", "the fused kernel knows no dropout");
     }

@@ -53,7 +53,10 @@ bool Selects(std::string_view target, const AdaptableModule& module);
 /// pasted config, what changes nothing. And the one combination of attention and dtype that the library refuses.
 void RemarkOn(RequestReading& reading, const HfConfig& config);
 
-/// The completed request as the core's types. Resolves LoRA's target names to the model's modules.
+/// The method of the completed request as the core's types. Resolves the names of modules to the model's own.
+void FillMethod(RequestReading& reading);
+
+/// The completed request as the core's types.
 void FillWorkload(RequestReading& reading);
 
 }  // namespace tunefit

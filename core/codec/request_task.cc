@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
 #include "core/codec/words.h"
@@ -79,7 +80,7 @@ void TaskChecker::CheckReference() {
     NotForTask("reference", reference, "nothing is compared with a reference");
   } else if (reference == "precomputed" && HasRollout(task_)) {
     NotForTask("reference", reference, "completions are written during training");
-  } else if (reference == "adapter" && *request_.method.kind != "lora") {
+  } else if (reference == "adapter" && !AddsToFrozenModel(ReadMethodKind(*request_.method.kind))) {
     NotForTask("reference", reference, "there is no adapter to switch off");
   }
 }

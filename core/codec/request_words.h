@@ -14,7 +14,8 @@ inline constexpr std::array<std::string_view, 9> kTask = {"sft",  "pretrain", "s
                                                           "orpo", "kto",      "grpo",   "ppo"};
 inline constexpr std::array<std::string_view, 4> kReference = {"none", "copy", "adapter", "precomputed"};
 inline constexpr std::array<std::string_view, 2> kEngine = {"transformers", "vllm"};
-inline constexpr std::array<std::string_view, 3> kMethod = {"full", "freeze", "lora"};
+inline constexpr std::array<std::string_view, 6> kMethod = {"full", "freeze",        "lora",
+                                                            "ia3",  "prompt_tuning", "prefix_tuning"};
 inline constexpr std::array<std::string_view, 3> kAdapterDtype = {"fp32", "bf16", "fp16"};
 inline constexpr std::array<std::string_view, 7> kQuantization = {"nf4", "fp4", "int8", "gptq", "awq", "hqq", "fp8"};
 inline constexpr std::array<std::string_view, 2> kVisionTower = {"frozen", "trained"};
@@ -86,6 +87,10 @@ inline constexpr std::array<std::string_view, 45> kOptimizer = {
 /// What the core models today: a subset of the words above, in the order in which a page offers them.
 namespace modelled {
 
+/// All but prefix tuning, which is the last.
+inline constexpr std::span<const std::string_view> kMethod(words::kMethod.data(), words::kMethod.size() - 1);
+/// Stacks that run PEFT's other methods than LoRA.
+inline constexpr std::array<std::string_view, 2> kPeftStacks = {"transformers", "deepspeed"};
 /// Stacks that run TRL's trainers: the other tasks are modelled as they do them.
 inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "unsloth", "deepspeed"};
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
@@ -114,5 +119,6 @@ inline constexpr Interval kEvaluationExamples = {1, 1000000000};
 inline constexpr Interval kGenerations = {1, 65536};
 inline constexpr Interval kGpus = {1, 1000000};
 inline constexpr Interval kTrainableLayers = {1, 1000};
+inline constexpr Interval kVirtualTokens = {1, 65536};
 
 }  // namespace tunefit::words

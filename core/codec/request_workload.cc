@@ -2,7 +2,6 @@
 #include <string>
 #include <utility>
 
-#include "core/codec/hf_family.h"
 #include "core/codec/request_recipe.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/request_words.h"
@@ -10,13 +9,6 @@
 
 namespace tunefit {
 namespace {
-
-Dtype ReadDtype(Word word) {
-  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16, Dtype::kFp16}) {
-    if (word == DtypeName(dtype)) return dtype;
-  }
-  return Dtype::kFp8;
-}
 
 Checkpointing ReadCheckpointingKind(Word word) {
   if (word == "none") return Checkpointing::kNone;
@@ -61,112 +53,11 @@ Quantization ReadQuantization(const QuantizationFields& fields) {
   return quantization;
 }
 
-bool EndsIn(std::string_view path, std::string_view end) {
-  return path.size() > end.size() && path[path.size() - end.size() - 1] == '.' &&
-         path.substr(path.size() - end.size()) == end;
-}
-
-std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
-bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// The embeddings and the output head by the names that libraries give them.
-constexpr std::string_view kEmbeddingNames[] = {"embed_tokens", "embed", "wte", "tok_embeddings", "embed_in"};
-constexpr std::string_view kHeadNames[] = {"lm_head", "output", "embed_out"};
-constexpr std::string_view kPositionNames[] = {"wpe"};
-
-bool IsPattern(std::string_view target) { return target.find_first_of("*+?()[]{}|^$\\") != target.npos; }
-
-/// One part of the path is the number of a layer.
-bool ChoosesLayers(std::string_view target) {
-  while (!target.empty()) {
-    const std::string_view part = target.substr(0, target.find('.'));
-    if (!part.empty() && part.find_first_not_of("0123456789") == part.npos) return true;
-    target.remove_prefix(std::min(part.size() + 1, target.size()));
-  }
-  return false;
-}
-
-void UnknownTarget(Issues& issues, std::size_t index, std::string_view target, std::span<const std::string_view> names,
-                   Severity severity) {
-  const std::string shown = Shortened(target);
-  const std::string known = Alternatives(names);
-  AddIssue(issues, "unknown_target_module", "method.target_modules." + std::to_string(index),
-           Join({"This model has no linear module named \"", shown, "\"; it has ", known, "."}),
-           {{"value", shown}, {"known", known}}, severity);
-}
-
-/// Targets that PEFT accepts and that would come out wrong here: they choose some of the layers, or a module outside
-/// them. True when there was one.
-bool RefuseTargets(Issues& issues, std::span<const Word> targets) {
-  bool refused = false;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const std::string_view name = LastPart(targets[i]);
-    const char* why = nullptr;
-    if (IsAmong(name, kEmbeddingNames) || IsAmong(name, kHeadNames) || IsAmong(name, kPositionNames)) {
-      why = "\" is not modelled yet: only the matrices of the layers are, and modules_to_save.";
-    } else if (IsPattern(targets[i])) {
-      why = "\" is not modelled yet: it looks like a pattern; name the modules.";
-    } else if (ChoosesLayers(targets[i])) {
-      why = "\" is not modelled yet: it chooses some of the layers.";
-    }
-    if (why == nullptr) continue;
-    refused = true;
-    const std::string shown = Shortened(targets[i]);
-    AddIssue(issues, "not_modelled", "method.target_modules." + std::to_string(i),
-             Join({"An adapter on \"", shown, why}), {{"value", shown}});
-  }
-  return refused;
-}
-
-/// Targets that the model lacks are passed over by PEFT as long as one is found.
-void ResolveTargets(RequestReading& reading) {
-  Method& method = reading.workload.method;
-  const Targets& targets = *reading.completed.method.target_modules;
-  method.all_linear = targets.all_linear;
-  if (targets.all_linear) return;
-  if (RefuseTargets(reading.issues, targets.modules)) return;
-  std::vector<bool> found(targets.modules.size(), false);
-  std::vector<std::string_view> names;
-  for (const AdaptableModule& module : AdaptableModules(reading.workload.architecture)) {
-    bool chosen = false;
-    for (std::size_t i = 0; i < targets.modules.size(); ++i) {
-      if (!Selects(targets.modules[i], module)) continue;
-      found[i] = true;
-      chosen = true;
-    }
-    if (chosen) method.target_modules.emplace_back(module.name);
-    names.push_back(module.name);
-  }
-  const Severity severity = method.target_modules.empty() ? Severity::kError : Severity::kWarning;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i]) UnknownTarget(reading.issues, i, targets.modules[i], names, severity);
-  }
-}
-
-void ReadSavedModules(RequestReading& reading) {
-  Method& method = reading.workload.method;
-  const std::vector<Word>& saved = *reading.completed.method.modules_to_save;
-  for (std::size_t i = 0; i < saved.size(); ++i) {
-    const std::string_view name = LastPart(saved[i]);
-    if (IsAmong(name, kEmbeddingNames)) {
-      method.saves_embedding = true;
-    } else if (IsAmong(name, kHeadNames)) {
-      method.saves_head = true;
-    } else {
-      const std::string shown = Shortened(saved[i]);
-      AddIssue(reading.issues, "not_modelled", "method.modules_to_save." + std::to_string(i),
-               Join({"Training a copy of \"", shown, "\" is not modelled yet."}), {{"value", shown}});
-    }
-  }
-}
-
 void CheckLength(RequestReading& reading) {
   const Batch& batch = reading.workload.batch;
-  if (batch.per_device * batch.sequence_length > words::kTokensHigh) {
-    const std::string value = std::to_string(batch.per_device * batch.sequence_length);
+  const std::int64_t length = LayerTokens(reading.workload, batch.sequence_length);
+  if (batch.per_device * length > words::kTokensHigh) {
+    const std::string value = std::to_string(batch.per_device * length);
     const std::string high = std::to_string(words::kTokensHigh);
     AddIssue(reading.issues, "too_many_tokens", "batch.per_device",
              Join({"A micro-batch of ", value, " tokens is over the most, ", high, "."}),
@@ -174,8 +65,8 @@ void CheckLength(RequestReading& reading) {
   }
   const Architecture& model = reading.workload.architecture;
   const bool learned = model.position_rows > 0;  // an error of the core's own
-  if (learned || model.context_tokens == 0 || batch.sequence_length <= model.context_tokens) return;
-  const std::string value = std::to_string(batch.sequence_length);
+  if (learned || model.context_tokens == 0 || length <= model.context_tokens) return;
+  const std::string value = std::to_string(length);
   const std::string high = std::to_string(model.context_tokens);
   AddIssue(reading.issues, "length_over_context", "batch.sequence_length",
            Join({"A length of ", value, " tokens is over the ", high, " that the model was made for."}),
@@ -193,36 +84,6 @@ Habits HabitsOf(const StackVersion& stack, const Architecture& architecture) {
 }
 
 }  // namespace
-
-bool Selects(std::string_view target, const AdaptableModule& module) {
-  return target == module.path || EndsIn(module.path, target);
-}
-
-std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) {
-  std::vector<AdaptableModule> modules;
-  const bool is_part = !architecture.text_type.empty();  // of a class for text and images
-  const Family* family = FindFamily(is_part ? architecture.text_type : architecture.model_type);
-  if (family == nullptr) return modules;
-  const auto add = [&](const LinearShape& linear, std::string_view parent) {
-    const std::string_view name = linear.name;
-    const auto same = [name](const AdaptableModule& module) { return module.name == name; };
-    if (name.empty() || std::any_of(modules.begin(), modules.end(), same)) return;
-    const bool whole = name.find('.') != name.npos;
-    modules.push_back({name, whole ? std::string(name) : Join({parent, ".", name})});
-  };
-  const auto add_all = [&add](const auto& part, std::string_view parent) {
-    ForEachMatrix(part, [&](const LinearShape& matrix) { add(matrix, parent); });
-  };
-  ForEachBlock(architecture, [&](const Block& block, std::int64_t /*repeats*/) {
-    std::visit([&](const auto& part) { add_all(part, family->attention_path); }, block.mixer);
-    if (block.cross) add_all(*block.cross, family->attention_path);
-    std::visit([&](const auto& part) { add_all(part, family->mlp_path); }, block.feed_forward);
-  });
-  if (architecture.vision) {  // its names are whole paths
-    ForEachMatrix(*architecture.vision, [&](const LinearShape& matrix) { add(matrix, ""); });
-  }
-  return modules;
-}
 
 Strategy ReadStrategy(Word word) {
   return static_cast<Strategy>(std::find(words::kStrategy.begin(), words::kStrategy.end(), word) -
@@ -256,22 +117,7 @@ void FillWorkload(RequestReading& reading) {
   Workload& workload = reading.workload;
   if (!reading.stack->habits.stacked_experts) UnstackExperts(workload.architecture);
   if (reading.stack->habits.adapts_expert_stacks) AdaptExpertStacks(workload.architecture);
-  workload.method.kind = *request.method.kind == "lora"     ? MethodKind::kLora
-                         : *request.method.kind == "freeze" ? MethodKind::kFreeze
-                                                            : MethodKind::kFull;
-  workload.method.trainable_layers = request.method.trainable_layers.value_or(workload.method.trainable_layers);
-  workload.method.trains_vision_tower = request.method.vision_tower == "trained";
-  if (workload.method.kind == MethodKind::kLora) {
-    workload.method.rank = *request.method.rank;
-    workload.method.dropout = *request.method.dropout;
-    workload.method.adapter_dtype = ReadDtype(*request.method.adapter_dtype);
-    if (request.method.modules_to_save_dtype) {
-      workload.method.saved_dtype = ReadDtype(*request.method.modules_to_save_dtype);
-    }
-    workload.method.dora = *request.method.dora;
-    ResolveTargets(reading);
-    ReadSavedModules(reading);
-  }
+  FillMethod(reading);
   workload.quantization = ReadQuantization(request.quantization);
   FillTask(reading);
   const bool fp8 = *request.precision.compute == "fp8";

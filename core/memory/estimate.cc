@@ -34,8 +34,8 @@ Range Capped(const Range& wish, const Range& need, double room) {
           std::min(wish.high, std::max(need.high, room))};
 }
 
-/// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are large.
-/// Never below what is allocated.
+/// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are
+/// large. Never below what is allocated.
 Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated,
                     const Range& varied_share) {
   const double moving = estimate.phases.peak_step - estimate.phases.between_steps;
@@ -46,7 +46,7 @@ Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, 
   return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
 }
 
-Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept); }
+Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept, pass.data); }
 
 /// A step's and the passes' around it.
 std::vector<AllocatorPlan> PlansOf(const Step& step, const Axes& axes, const std::vector<Pass>& passes) {
@@ -351,7 +351,7 @@ Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& ove
       std::min(bounds.sequences, bounds.tokens / (asked.sequence_length * SequencesOf(workload.task, {})));
   std::int64_t most_length = std::min(bounds.length, bounds.tokens / SequencesOf(workload.task, asked));
   for (const std::int64_t made_for : {workload.architecture.context_tokens, workload.architecture.position_rows}) {
-    if (made_for > 0) most_length = std::min(most_length, made_for);
+    if (made_for > 0) most_length = std::min(most_length, made_for - workload.method.virtual_tokens);
   }
   Limits limits;
   limits.largest_batch = LargestThatFits(most_sequences, [&](std::int64_t sequences) {

@@ -77,6 +77,7 @@ std::string ShapeInWords(Size size) {
     case Axis::kTokens:
     case Axis::kTokensIfBatched:
     case Axis::kShifted:
+    case Axis::kDataTokens:
       return "tokens x " + width;
     case Axis::kKeptLength:
       return "completion length x " + width;

@@ -16,9 +16,9 @@ Axes AxesOf(const Step& step, const Workload& workload, const Batch& batch);
 double LoadPeak(const Step& step, const Workload& workload, const Axes& axes);
 
 /// MEM-113  The most that is on the card while PEFT merges the adapter into its base, in a process that trains nothing:
-/// the models, and what is made of the largest adapted matrix. 0 where there is no adapter, or where PEFT cannot merge
-/// (GPTQ, AWQ, HQQ and FP8 bases are left out,
-/// and models whose parameters the ranks share).
+/// the models, and what is made of the largest adapted matrix. 0 where there is nothing to merge (virtual tokens stay
+/// apart), or where PEFT cannot (GPTQ, AWQ, HQQ and FP8 bases are left out, IA3 over bitsandbytes' too, and models
+/// whose parameters the ranks share).
 double MergePeak(const Step& step, const Workload& workload, const Axes& axes);
 
 /// MEM-114  Bytes of one checkpoint on disk: what was trained (the whole model, or the adapter), and the optimizer's

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/model/dtype.h"
@@ -13,18 +14,33 @@ namespace tunefit {
 
 enum class MethodKind : std::uint8_t {
   kFull,
-  kLora,
   kFreeze,  ///< the last layers train, all else is frozen
-  kFrozen,  ///< nothing trains: a reference or reward model beside the trained one; no request says it
+  kLora,
+  kIa3,           ///< a learned vector scales what goes into or comes out of some matrices
+  kPromptTuning,  ///< learned embeddings stand before those of every sequence
+  kFrozen,        ///< nothing trains: a reference or reward model beside the trained one; no request says it
 };
+
+/// PEFT's methods: the model is frozen, what trains is added to it.
+constexpr bool AddsToFrozenModel(MethodKind kind) {
+  return kind == MethodKind::kLora || kind == MethodKind::kIa3 || kind == MethodKind::kPromptTuning;
+}
+/// They stand at matrices of the layers.
+constexpr bool AdaptsModules(MethodKind kind) { return kind == MethodKind::kLora || kind == MethodKind::kIa3; }
 
 struct Method {
   MethodKind kind = MethodKind::kFull;
   std::int64_t rank = 16;
+  std::vector<std::pair<std::string, std::int64_t>> rank_pattern = {};  ///< modules whose rank is another one
   bool all_linear = true;                   ///< every matrix of the layers, not the output head
   std::vector<std::string> target_modules;  ///< module names, when not all_linear
-  bool saves_embedding = false;             ///< modules_to_save holds the embedding: a copy trains
-  bool saves_head = false;                  ///< the same for the output head
+  /// kIa3: those among all modules whose input is scaled; of the others the output is.
+  std::vector<std::string> feedforward_modules = {};
+  std::int64_t virtual_tokens = 0;  ///< kPromptTuning: learned embeddings of a sequence; else 0
+  bool adapts_embedding = false;    ///< kLora: the token table has an adapter too
+  bool adapts_head = false;         ///< and the output head
+  bool saves_embedding = false;     ///< modules_to_save holds the embedding: a copy trains
+  bool saves_head = false;          ///< the same for the output head
   double dropout = 0;
   Dtype adapter_dtype = Dtype::kFp32;
   std::optional<Dtype> saved_dtype = {};  ///< of the copies that modules_to_save trains; as their originals without
@@ -32,6 +48,9 @@ struct Method {
   std::int64_t trainable_layers = 2;      ///< kFreeze: how many, from the last
   bool trains_vision_tower = false;       ///< kFull: its parameters require gradients
 };
+
+/// Of the adapter on the module of that name ("embed_tokens" and "lm_head" for table and head).
+std::int64_t AdapterRank(const Method& method, const char* module);
 
 /// In what the matrices of a frozen base are stored.
 enum class QuantizationKind : std::uint8_t {

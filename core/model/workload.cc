@@ -33,30 +33,41 @@ void ValidateTargets(Issues& issues, const Workload& workload) {
 }
 
 void ValidateRank(Issues& issues, const Workload& workload) {
+  const Method& method = workload.method;
   std::int64_t smallest = 0;
+  std::int64_t rank = 0;
+  const auto compare = [&](const char* name, std::int64_t side) {
+    const std::int64_t own = AdapterRank(method, name);
+    if (own <= side || (rank != 0 && smallest <= side)) return;
+    smallest = side;
+    rank = own;
+  };
   ForEachLinear(workload.architecture, [&](const LinearShape& linear) {
-    const std::vector<std::string>& targets = workload.method.target_modules;
-    const bool chosen = workload.method.all_linear ||
-                        std::find(targets.begin(), targets.end(), std::string(linear.name)) != targets.end();
+    const std::vector<std::string>& targets = method.target_modules;
+    const bool chosen =
+        method.all_linear || std::find(targets.begin(), targets.end(), std::string(linear.name)) != targets.end();
     const std::int64_t side = std::min(linear.in_features, linear.out_features);
     // A gate to a single number is no matrix of a rank: PEFT adapts it like any other.
-    if (side == 1) return;
-    if (chosen && (smallest == 0 || side < smallest)) smallest = side;
+    if (chosen && side > 1) compare(linear.name, side);
   });
-  if (smallest == 0 || workload.method.rank <= smallest) return;
-  const std::string rank = std::to_string(workload.method.rank);
+  const std::int64_t side = std::min(workload.architecture.hidden_size, workload.architecture.vocab_size);
+  if (method.adapts_embedding) compare("embed_tokens", side);
+  if (method.adapts_head) compare("lm_head", side);
+  if (rank == 0) return;
+  const std::string value = std::to_string(rank);
   const std::string high = std::to_string(smallest);
   issues.push_back(
       {.code = "rank_over_matrix",
-       .field = "method.rank",
-       .message = "A rank of " + rank + " exceeds the smallest adapted matrix, whose smaller side is " + high + ".",
-       .values = {{"value", rank}, {"high", high}}});
+       .field = rank == method.rank ? "method.rank" : "method.rank_pattern",
+       .message = "A rank of " + value + " exceeds the smallest adapted matrix, whose smaller side is " + high + ".",
+       .values = {{"value", value}, {"high", high}}});
 }
 
 void ValidatePositions(Issues& issues, const Workload& workload) {
   const std::int64_t rows = workload.architecture.position_rows - workload.architecture.position_offset;
-  if (workload.architecture.position_rows == 0 || workload.batch.sequence_length <= rows) return;
-  const std::string length = std::to_string(workload.batch.sequence_length);
+  const std::int64_t tokens = LayerTokens(workload, workload.batch.sequence_length);
+  if (workload.architecture.position_rows == 0 || tokens <= rows) return;
+  const std::string length = std::to_string(tokens);
   const std::string high = std::to_string(rows);
   issues.push_back({.code = "length_over_positions",
                     .field = "batch.sequence_length",
@@ -183,13 +194,23 @@ std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
   return std::max<std::int64_t>(1, length - workload.rollout.prompt_length + 1);
 }
 
+std::int64_t AdapterRank(const Method& method, const char* module) {
+  for (const auto& [name, rank] : method.rank_pattern) {
+    if (name == module) return rank;
+  }
+  return method.rank;
+}
+
+std::int64_t LayerTokens(const Workload& workload, std::int64_t length) {
+  return length + workload.method.virtual_tokens;
+}
+
 Issues Validate(const Workload& workload) {
   Issues issues = Validate(workload.architecture);
   if (HasError(issues)) return issues;
-  if (workload.method.kind == MethodKind::kLora) {
-    ValidateTargets(issues, workload);
-    ValidateRank(issues, workload);
-  } else if (workload.quantization.kind != QuantizationKind::kNone) {
+  if (AdaptsModules(workload.method.kind)) ValidateTargets(issues, workload);
+  if (workload.method.kind == MethodKind::kLora) ValidateRank(issues, workload);
+  if (!AddsToFrozenModel(workload.method.kind) && workload.quantization.kind != QuantizationKind::kNone) {
     issues.push_back({.code = "quantized_full_training",
                       .field = "quantization",
                       .message = "A quantized base cannot be trained in full: choose LoRA over it, or no quantization.",

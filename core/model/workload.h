@@ -156,6 +156,9 @@ constexpr std::int64_t SequencesOf(Task task, const Batch& batch) {
 /// where completions are generated, else all.
 std::int64_t KeptTokens(const Workload& workload, std::int64_t length);
 
+/// Tokens of a sequence as the layers see it, where its data has `length`: virtual ones come before those.
+std::int64_t LayerTokens(const Workload& workload, std::int64_t length);
+
 /// Faults that only show when the parts meet: a rank over the matrix, an unknown target module, a length beyond the
 /// learned positions, quantization under full fine-tuning. `field` is the request's path.
 Issues Validate(const Workload& workload);

@@ -1,4 +1,5 @@
-// What PEFT's layers do beside the matrix that they wrap: tuners/lora/layer.py, Linear.forward, and variants.py.
+// What PEFT's layers do beside the matrix that they wrap: tuners/lora/layer.py, Linear.forward, and variants.py;
+// tuners/ia3/layer.py and bnb.py.
 #include "core/trace/adapters.h"
 
 #include <utility>
@@ -96,6 +97,56 @@ Value AdaptedForward(Tracer& tracer, const LinearModule& module, Value base, con
   }
   base = tracer.Add(base, std::move(update));
   return tracer.Cast(std::move(base), output);
+}
+
+/// lora/layer.py, Embedding.forward: both matrices are read through a transposed view.
+Value AdaptedRows(Tracer& tracer, const Adapter& adapter, const Value& ids, Value rows, double width) {
+  const Dtype output = tracer.DtypeOf(rows);
+  const Size low_rank = tracer.SizeOf(rows) * adapter.rank / width;
+  const Value low = tracer.Embedding(ids, tracer.Reshape(adapter.down), low_rank);
+  const Value update = tracer.Scale(tracer.Product(low, adapter.up, adapter.rank, width));
+  rows = tracer.Add(rows, update);
+  return tracer.Cast(std::move(rows), output);
+}
+
+namespace {
+
+/// ia3/layer.py, Linear.forward: whatever the vector's dtype promotes is cast back.
+Value RescalePlain(Tracer& tracer, const Rescaling& rescaling, const Product& base, const Value& scaling,
+                   const Value& x) {
+  const Dtype input = tracer.DtypeOf(x);
+  if (rescaling.of_input) {
+    const Value wide = tracer.Cast(x, tracer.DtypeOf(rescaling.vector));
+    const Value scaled = tracer.Cast(tracer.Mul(wide, scaling), input);
+    return base(scaled);
+  }
+  const Value result = base(x);
+  return tracer.Cast(tracer.Mul(result, scaling), tracer.DtypeOf(result));
+}
+
+/// ia3/bnb.py, Linear8bitLt.forward and Linear4bit.forward: what the vector promotes stays so.
+Value RescaleQuantized(Tracer& tracer, const LinearModule& module, const Product& base, const Value& scaling,
+                       const Value& x) {
+  const Value input = tracer.autocast() ? x : tracer.Cast(x, Dtype::kFp32);
+  Value result;
+  if (module.rescaling->of_input) {
+    const Value scaled = tracer.Mul(input, scaling);
+    result = base(scaled);
+  } else {
+    result = base(input);
+    result = tracer.Mul(result, scaling);
+  }
+  const bool clones = module.quantized == QuantizedProduct::kBitsandbytes4bit;
+  return clones ? tracer.Copy(result, "clone") : result;
+}
+
+}  // namespace
+
+Value RescaledForward(Tracer& tracer, const LinearModule& module, const Product& base, const Value& x) {
+  const Rescaling& rescaling = *module.rescaling;
+  const Value scaling = tracer.Scale(rescaling.vector);  // the product over all active adapters, from 1 on
+  if (module.quantized == QuantizedProduct::kNone) return RescalePlain(tracer, rescaling, base, scaling, x);
+  return RescaleQuantized(tracer, module, base, scaling, x);
 }
 
 }  // namespace tunefit

@@ -184,6 +184,11 @@ void LayerContext::DropTensors() {
   if (biases != nullptr) *biases = {};
 }
 
+void LayerContext::DropPrompts() {
+  prompts.Drop();
+  prompted_rows.Drop();
+}
+
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place) {
   LayerModule layer;
   layer.block = &block;

@@ -116,11 +116,12 @@ struct LayerContext {
   AttentionKernel kernel = AttentionKernel::kSdpa;  ///< what runs: the workload's, unless the class has one only
   Size tokens{1, Axis::kTokens};                    ///< positions of the residual stream
   Value cosine, sine;                               ///< rotary tables; empty with learned positions
-  Value mask;                  ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
-  Dtype dtype = Dtype::kBf16;  ///< of the hidden states before the layers
-  Value bias;                  ///< ALiBi's line for every head; empty otherwise
-  Value source;                ///< the encoder's output, in an encoder-decoder's decoder
-  Value cross_mask;            ///< as `mask`, over the source
+  Value mask;                    ///< eager: added to the scores; sdpa: boolean, only where the batch is padded
+  Dtype dtype = Dtype::kBf16;    ///< of the hidden states before the layers
+  Value bias;                    ///< ALiBi's line for every head; empty otherwise
+  Value source;                  ///< the encoder's output, in an encoder-decoder's decoder
+  Value cross_mask;              ///< as `mask`, over the source
+  Value prompts, prompted_rows;  ///< prompt tuning's, for as long as PEFT's forward pass holds them
   std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
   std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
 
@@ -128,6 +129,8 @@ struct LayerContext {
   bool of_one_stack = false;
   /// Forgets what the model's forward made for its layers.
   void DropTensors();
+  /// And what PEFT's, around it, put before the data.
+  void DropPrompts();
 };
 
 LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place);

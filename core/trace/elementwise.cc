@@ -184,10 +184,14 @@ Value Tracer::Dropout(Value x, double probability) {
 }
 
 Value Tracer::Cat(Value a, Value b) {
+  const Size out{At(a).elements.coefficient + At(b).elements.coefficient, At(a).elements.axis};
+  return Cat(std::move(a), std::move(b), out);
+}
+
+Value Tracer::Cat(Value a, Value b, Size elements) {
   Node& node = Begin(OpKind::kCat);
   AddInput(node, a);
   AddInput(node, b);
-  const Size elements{At(a).elements.coefficient + At(b).elements.coefficient, At(a).elements.axis};
   const Dtype dtype = At(a).dtype;
   Value joined =
       AddOutput(node, AllocateFused(elements, dtype, "cat", {At(a).storage, At(b).storage}), elements, dtype);

@@ -59,7 +59,7 @@ Value Hear(Tracer& tracer, const TracedModel& model, const Value& features) {
   const auto bins = static_cast<double>(architecture.mel_bins);
   const auto width = static_cast<double>(architecture.hidden_size);
   Value states = Convolve(tracer, *model.first_convolution, features, bins, width);
-  const bool adapts = model.workload->method.kind == MethodKind::kLora && ChecksLayers(*model.workload);
+  const bool adapts = AddsToFrozenModel(model.workload->method.kind) && ChecksLayers(*model.workload);
   if (adapts && tracer.gradients() && model.workload->habits.model.embeddings_require_gradient) {
     states = tracer.RequireGradient(std::move(states));  // PEFT's hook on what the encoder calls its embeddings
     tracer.Hold(states);
@@ -73,7 +73,8 @@ Value Hear(Tracer& tracer, const TracedModel& model, const Value& features) {
 
 Value Encode(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
   const Architecture& architecture = model.workload->architecture;
-  const Value embeddings = architecture.hears() ? Hear(tracer, model, ids) : EmbedTokens(tracer, model, ids);
+  const Value embeddings =
+      architecture.hears() ? Hear(tracer, model, ids) : EmbedTokens(tracer, model, ReadTable(tracer, model, ids));
   context = MakeStackContext(tracer, *model.workload, tracer.DtypeOf(model.table), tracer.DtypeOf(embeddings));
   if (architecture.hears()) context.tokens = {static_cast<double>(architecture.source_positions), Axis::kSequences};
   Value hidden = RunTokens(tracer, model, *model.encoder, context, embeddings, moment);
@@ -104,7 +105,7 @@ void MakeEars(ModuleFactory& factory, const Workload& workload, TracedModel& mod
 
 Value MakeSourceInput(Tracer& tracer, const Workload& workload) {
   const Architecture& architecture = workload.architecture;
-  if (!architecture.hears()) return tracer.Input({1, Axis::kTokens}, Dtype::kInt64, "input_ids");
+  if (!architecture.hears()) return tracer.Input({1, TokensOfData(workload)}, Dtype::kInt64, "input_ids");
   const std::int64_t numbers = architecture.mel_bins * kFramesEach * architecture.source_positions;
   const Dtype dtype = tracer.autocast() ? Dtype::kFp32 : workload.precision.weights;
   return tracer.Input({static_cast<double>(numbers), Axis::kSequences}, dtype, "input_features");
@@ -125,7 +126,7 @@ Value RunEncoderDecoder(Tracer& tracer, const TracedModel& model, const Value& i
   const Value source = Encode(tracer, model, ids, *encoder, moment);
   tracer.scope = {"inputs", Term::kInputs, false};
   const Value target_ids = tracer.Input({1, Axis::kTokens}, Dtype::kInt64, "decoder_input_ids");
-  const Value embeddings = EmbedTokens(tracer, model, target_ids);
+  const Value embeddings = EmbedTokens(tracer, model, ReadTable(tracer, model, target_ids));
   const Dtype embedded = tracer.DtypeOf(model.table);
   context = MakeStackContext(tracer, workload, embedded, tracer.DtypeOf(embeddings));
   context.of_encoder = std::move(encoder);

@@ -10,7 +10,7 @@ namespace tunefit {
 Fsdp1Units::Fsdp1Units(Tracer& tracer, const Workload& workload)
     : ShardedUnits(tracer, workload),
       prefetches_(!ChecksLayers(workload) || LayerRule(workload).recompute != Recompute::kReentrant),
-      holds_inputs_(workload.method.kind == MethodKind::kLora && !prefetches_) {}
+      holds_inputs_(AddsToFrozenModel(workload.method.kind) && !prefetches_) {}
 
 /// The flat parameter is cut into equal parts wherever the cuts fall.
 double Fsdp1Units::ShardElements(const WeightShape& shape, double ranks) const {

@@ -57,9 +57,22 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
   if (model.encoder) return RunEncoderDecoder(tracer, model, ids, context, moment);
   tracer.BeginSection(moment, -1, 1, 1);
   if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());
-  Value embeddings = workload.stage.is_first ? EmbedTokens(tracer, model, ids) : ReceiveHidden(tracer, workload);
+  PromptedRows prompted;
+  Value embeddings;
+  if (workload.stage.is_first) {
+    Value rows = ReadTable(tracer, model, ids);
+    if (model.prompt) {
+      prompted = PutPromptsBefore(tracer, model, std::move(rows));
+      rows = prompted.rows;
+    }
+    embeddings = EmbedTokens(tracer, model, std::move(rows));
+  } else {
+    embeddings = ReceiveHidden(tracer, workload);
+  }
   const Dtype embedded = workload.stage.is_first ? tracer.DtypeOf(model.table) : tracer.DtypeOf(embeddings);
   context = MakeContext(tracer, workload, embedded, tracer.DtypeOf(embeddings));
+  context.prompts = std::move(prompted.prompts);
+  context.prompted_rows = std::move(prompted.rows);
   tracer.scope = {"drop", Term::kEmbedding, false};
   Value hidden = embeddings;
   if (workload.stage.is_first) {

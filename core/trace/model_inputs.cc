@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/trace/adapters.h"
 #include "core/trace/checkpointing.h"
 
 namespace tunefit {
@@ -108,8 +109,10 @@ void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedMode
   const Method& method = workload.method;
   const std::int64_t hidden = architecture.hidden_size;
   const std::int64_t width = TableWidth(architecture);
-  const bool saved = method.kind == MethodKind::kLora && method.saves_embedding;
+  const bool saved = AdaptsModules(method.kind) && method.saves_embedding;
   model.table = factory.MakeTable(architecture.vocab_size, width, "embed_tokens", saved);
+  if (method.adapts_embedding) model.table_adapter = factory.MakeTableAdapter(width);
+  if (method.virtual_tokens > 0) model.prompt = factory.MakePrompt(width);
   if (architecture.position_rows > 0) {
     model.positions = factory.MakeTable(architecture.position_rows, hidden, "wpe", false);
   }
@@ -125,19 +128,54 @@ void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedMode
   }
 }
 
-Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids) {
+Axis TokensOfData(const Workload& workload) {
+  return workload.method.virtual_tokens > 0 ? Axis::kDataTokens : Axis::kTokens;
+}
+
+Value ReadTable(Tracer& tracer, const TracedModel& model, const Value& ids) {
   const Workload& workload = *model.workload;
-  const Architecture& architecture = workload.architecture;
-  const auto hidden_size = static_cast<double>(architecture.hidden_size);
-  const auto width = static_cast<double>(TableWidth(architecture));
+  const auto width = static_cast<double>(TableWidth(workload.architecture));
   tracer.scope = {"embed_tokens", Term::kEmbedding, false};
-  Value hidden = tracer.Embedding(ids, model.table, {width, Axis::kTokens});
+  Value hidden = tracer.Embedding(ids, model.table, {width, TokensOfData(workload)});
+  if (model.table_adapter && !tracer.adapters_disabled) {
+    hidden = AdaptedRows(tracer, *model.table_adapter, ids, std::move(hidden), width);
+  }
   // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
-  if (workload.method.kind == MethodKind::kLora && ChecksLayers(workload) && tracer.gradients() &&
+  if (AddsToFrozenModel(workload.method.kind) && ChecksLayers(workload) && tracer.gradients() &&
       workload.habits.model.embeddings_require_gradient && !tracer.RequiresGradient(hidden)) {
     hidden = tracer.RequireGradient(std::move(hidden));
     tracer.Hold(hidden);
   }
+  return hidden;
+}
+
+/// peft peft_model.py, PeftModelForCausalLM.forward and get_prompt: one sequence's rows are read, repeated for the
+/// batch, cast to the table's dtype, and joined with the data's.
+PromptedRows PutPromptsBefore(Tracer& tracer, const TracedModel& model, Value rows) {
+  const double width = static_cast<double>(TableWidth(model.workload->architecture));
+  const double prompt = static_cast<double>(model.workload->method.virtual_tokens);
+  tracer.scope = {"prompt_encoder.embedding", Term::kEmbedding, false};
+  PromptedRows prompted;
+  {
+    const Value ids = tracer.Input({prompt, Axis::kSequences}, Dtype::kInt64, "virtual tokens");
+    const Value read = tracer.Embedding(ids, model.prompt, {prompt * width, Axis::kOnce});
+    prompted.prompts = tracer.Copy(tracer.Stretch(read, {prompt * width, Axis::kSequences}), "prompts");
+  }
+  prompted.prompts = tracer.Cast(std::move(prompted.prompts), tracer.DtypeOf(rows));
+  prompted.rows = tracer.Cat(prompted.prompts, std::move(rows), {width, Axis::kTokens});
+  return prompted;
+}
+
+Value LabelsOfAll(Tracer& tracer, const Workload& workload, const Value& labels) {
+  if (workload.method.virtual_tokens == 0) return labels;
+  return tracer.Empty(kOnePerToken, Dtype::kInt64, "labels of all tokens");
+}
+
+Value EmbedTokens(Tracer& tracer, const TracedModel& model, Value rows) {
+  const Architecture& architecture = model.workload->architecture;
+  const auto hidden_size = static_cast<double>(architecture.hidden_size);
+  tracer.scope = {"embed_tokens", Term::kEmbedding, false};
+  Value hidden = std::move(rows);
   if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
   if (model.project_in) hidden = Forward(tracer, *model.project_in, hidden);
   if (model.token_types) {

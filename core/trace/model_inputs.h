@@ -14,7 +14,24 @@ std::int64_t TableWidth(const Architecture& architecture);
 /// The tables, and what stands between them and the layers.
 void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedModel& model);
 
-Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids);
+/// Tokens that the data has: all, unless virtual ones come before them.
+Axis TokensOfData(const Workload& workload);
+
+/// Rows of the token table for the data's ids.
+Value ReadTable(Tracer& tracer, const TracedModel& model, const Value& ids);
+
+/// PEFT's prompt tuning: learned rows before those of every sequence. The forward pass around the model's own holds
+/// both until the loss is there.
+struct PromptedRows {
+  Value prompts, rows;
+};
+PromptedRows PutPromptsBefore(Tracer& tracer, const TracedModel& model, Value rows);
+
+/// The labels that the loss compares with: before those of the data some for virtual tokens, which it leaves out.
+Value LabelsOfAll(Tracer& tracer, const Workload& workload, const Value& labels);
+
+/// What the class makes of the table's rows before its layers.
+Value EmbedTokens(Tracer& tracer, const TracedModel& model, Value rows);
 
 /// Rotary tables, position ids and masks that the model makes before its layers.
 LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedded, Dtype hidden);

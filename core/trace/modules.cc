@@ -1,7 +1,5 @@
 #include "core/trace/modules.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
 #include "core/trace/adapters.h"
@@ -13,14 +11,6 @@ namespace {
 constexpr std::int64_t kFp8Tile = 16;
 
 }  // namespace
-
-bool ModuleFactory::Adapted(const char* name) const {
-  const Method& method = workload_.method;
-  if (method.kind != MethodKind::kLora) return false;
-  if (method.all_linear) return true;
-  return std::find(method.target_modules.begin(), method.target_modules.end(), std::string(name)) !=
-         method.target_modules.end();
-}
 
 Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
   if (!PreparesFloats(workload_.quantization.kind)) return workload_.precision.weights;
@@ -38,41 +28,6 @@ Dtype ModuleFactory::UnquantizedDtype(bool is_norm) const {
 Dtype ModuleFactory::WideDtype() const {
   const Dtype dtype = UnquantizedDtype(false);
   return dtype == Dtype::kFp16 ? Dtype::kFp32 : dtype;
-}
-
-Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
-  const Method& method = workload_.method;
-  Adapter adapter;
-  adapter.rank = static_cast<double>(method.rank);
-  adapter.dropout = method.dropout;
-  adapter.dtype = method.adapter_dtype;
-  adapter.casts_input = AdapterCastsInput(workload_);
-  adapter.fused = workload_.fused.lora && method.dropout == 0 && !method.dora;  // the fused kernels know neither
-  adapter.dora_reuses_base = workload_.habits.dora_reuses_base;
-  adapter.down = tracer_.Weight(MatrixShape(method.rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
-                                "lora_A.weight", true, place.count);
-  adapter.up = tracer_.Weight(MatrixShape(shape.out_features, method.rank), method.adapter_dtype, Term::kAdapters,
-                              "lora_B.weight", true, place.count);
-  if (method.dora) {
-    adapter.magnitude = tracer_.Weight(VectorShape(shape.out_features), method.adapter_dtype, Term::kAdapters,
-                                       "lora_magnitude_vector", true, place.count);
-  }
-  return adapter;
-}
-
-Adapter ModuleFactory::MakeExpertAdapter(std::int64_t experts, std::int64_t in, std::int64_t out, Place place) {
-  const Method& method = workload_.method;
-  Adapter adapter;
-  adapter.rank = static_cast<double>(method.rank);
-  adapter.dropout = method.dropout;
-  adapter.dtype = method.adapter_dtype;
-  const auto add = [&](std::int64_t elements, const char* role) {
-    return tracer_.Weight(MatrixShape(experts, elements), method.adapter_dtype, Term::kAdapters, role, true,
-                          place.count);
-  };
-  adapter.down = add(method.rank * in, "lora_A.weight");
-  adapter.up = add(out * method.rank, "lora_B.weight");
-  return adapter;
 }
 
 LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
@@ -96,7 +51,12 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
     module.bias = tracer_.Weight(VectorShape(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
                                  Trained(), place.count);
   }
-  if (Adapted(shape.name)) module.adapter = MakeAdapter(shape, place);
+  if (!Adapted(shape.name)) return module;
+  if (workload_.method.kind == MethodKind::kIa3) {
+    module.rescaling = MakeRescaling(shape, place);
+  } else {
+    module.adapter = MakeAdapter(shape, place);
+  }
   return module;
 }
 
@@ -133,11 +93,12 @@ ExpertStack ModuleFactory::MakeExpertStack(const Experts& experts, const char* p
   if (expert.up.bias) stack.gate_up_bias = add(halves * expert.up.out_features, "gate_up_proj_bias");
   if (expert.down.bias) stack.down_bias = add(expert.down.out_features, "down_proj_bias");
   if (experts.adapts_stack && (Adapted(expert.up.name) || Adapted(expert.gate.name))) {
-    stack.gate_up_adapter =
-        MakeExpertAdapter(experts.held(), expert.up.in_features, halves * expert.up.out_features, place);
+    stack.gate_up_adapter = MakeExpertAdapter(expert.up.name, experts.held(), expert.up.in_features,
+                                              halves * expert.up.out_features, place);
   }
   if (experts.adapts_stack && Adapted(expert.down.name)) {
-    stack.down_adapter = MakeExpertAdapter(experts.held(), expert.down.in_features, expert.down.out_features, place);
+    stack.down_adapter =
+        MakeExpertAdapter(expert.down.name, experts.held(), expert.down.in_features, expert.down.out_features, place);
   }
   tracer_.of_expert = false;
   return stack;
@@ -202,7 +163,7 @@ LinearModule ModuleFactory::MakeHeadLinear(const LinearShape& shape, const char*
   tracer_.scope = {path, Term::kLogitsAndLoss, false};
   const auto add = [&](const WeightShape& weight, const char* role) {
     Value value = tracer_.Weight(weight, UnquantizedDtype(false), Term::kWeights, role, Trained(), 1);
-    if (workload_.method.kind != MethodKind::kLora) return value;
+    if (!AddsToFrozenModel(workload_.method.kind)) return value;
     return tracer_.Weight(weight, SavedDtype(), Term::kAdapters, "modules_to_save", true, 1);
   };
   head.weight = add(MatrixShape(shape.out_features, shape.in_features), "weight");
@@ -227,7 +188,7 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   tracer_.scope = {head.path, Term::kLogitsAndLoss, false};
   const WeightShape shape = MatrixShape(architecture.vocab_size, width);
   const ModelHabits& habits = workload_.habits.model;
-  const bool trains_copy = workload_.method.kind == MethodKind::kLora && workload_.method.saves_head;
+  const bool trains_copy = AdaptsModules(workload_.method.kind) && workload_.method.saves_head;
   if (architecture.tied_head && !habits.unties_head) {
     head.weight = table;
   } else if (Quantized() && habits.quantizes_head && !trains_copy) {
@@ -244,6 +205,10 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   if (architecture.head_bias) {
     head.bias = tracer_.Weight(VectorShape(architecture.vocab_size), UnquantizedDtype(false), Term::kWeights, "bias",
                                Trained(), 1);
+  }
+  if (workload_.method.adapts_head) {
+    head.adapter = MakeAdapter(head.shape, {});
+    head.adapter->fused = false;  // the fused kernels are those of attention and MLP
   }
   return head;
 }
@@ -336,7 +301,12 @@ Value LayerNormKernel(Tracer& tracer, const NormModule& module, const Value& x, 
 
 Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   tracer.scope.module = module.path;
-  if (!module.adapter || tracer.adapters_disabled) return ForwardBase(tracer, module, x);
+  const bool changed = module.adapter || module.rescaling;
+  if (!changed || tracer.adapters_disabled) return ForwardBase(tracer, module, x);
+  if (module.rescaling) {
+    const auto base = [&tracer, &module](const Value& input) { return ForwardBase(tracer, module, input); };
+    return RescaledForward(tracer, module, base, x);
+  }
   const Adapter& adapter = *module.adapter;
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);

@@ -27,6 +27,12 @@ struct Adapter {
   bool dora_reuses_base = true;  ///< DoRA scales the product that is there instead of making it again
 };
 
+/// IA3's vector, which multiplies a matrix's product or what it reads.
+struct Rescaling {
+  Value vector;
+  bool of_input = false;
+};
+
 /// torch.nn.Linear, or what PEFT and bitsandbytes put in its place. Substitution happens here, once, as the libraries
 /// do it to a model after it is built; the layers that call it never ask.
 struct LinearModule {
@@ -38,6 +44,7 @@ struct LinearModule {
   Dtype compute = Dtype::kBf16;
   bool fp8 = false;  ///< multiplies in FP8
   std::optional<Adapter> adapter;
+  std::optional<Rescaling> rescaling;
 };
 
 /// The matrices of all experts of a layer, each kind in one parameter of `count` x rows x columns.
@@ -88,6 +95,10 @@ class ModuleFactory {
   /// The token or position table. `saved` adds PEFT's trained copy, in the adapter's dtype, and keeps the
   /// original, frozen.
   Value MakeTable(std::int64_t rows, std::int64_t width, const char* path, bool saved);
+  /// LoRA beside the token table.
+  Adapter MakeTableAdapter(std::int64_t width);
+  /// PEFT's prompt encoder: as many rows as there are virtual tokens.
+  Value MakePrompt(std::int64_t width);
   /// A matrix of a task's own head, never quantized or adapted; PEFT trains a copy of it beside any adapter.
   LinearModule MakeHeadLinear(const LinearShape& shape, const char* path);
   /// The output head: `table` itself where it is tied; a classifier's where the architecture has labels.
@@ -104,7 +115,9 @@ class ModuleFactory {
   bool Adapted(const char* name) const;
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
-  Adapter MakeExpertAdapter(std::int64_t experts, std::int64_t in, std::int64_t out, Place place);
+  /// `name`: of the matrix in each expert.
+  Adapter MakeExpertAdapter(const char* name, std::int64_t experts, std::int64_t in, std::int64_t out, Place place);
+  Rescaling MakeRescaling(const LinearShape& shape, Place place);
   Dtype UnquantizedDtype(bool is_norm) const;
   /// Of a matrix that stays out of quantization.
   Dtype WideDtype() const;

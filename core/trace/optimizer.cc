@@ -67,7 +67,9 @@ Dtype States::MomentDtype(const Trained& weight, const OptimizerRule& rule) cons
 
 /// transformers' Trainer keeps the moments of embeddings at 32 bits under bitsandbytes.
 bool IsEmbedding(const Storage& storage) {
-  return std::strcmp(storage.module, "embed_tokens") == 0 || std::strcmp(storage.module, "wpe") == 0;
+  if (std::strncmp(storage.role, "lora_", 5) == 0) return false;  // no module of its own
+  return std::strcmp(storage.module, "embed_tokens") == 0 || std::strcmp(storage.module, "wpe") == 0 ||
+         std::strcmp(storage.module, "prompt_encoder.embedding") == 0;
 }
 
 void States::AddPacked(const Trained& weight, const OptimizerRule& rule, double elements, const char* role) {
@@ -202,7 +204,7 @@ double AllAtOnce(const Step& step) {
 }
 
 Dtype TrainedDtype(const Workload& workload) {
-  return workload.method.kind == MethodKind::kLora ? workload.method.adapter_dtype : workload.precision.weights;
+  return AddsToFrozenModel(workload.method.kind) ? workload.method.adapter_dtype : workload.precision.weights;
 }
 
 /// Megatron-LM adds gradients to an fp32 buffer on the card as backward makes them.

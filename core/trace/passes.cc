@@ -17,8 +17,10 @@ Pass MakeEvaluation(const Workload& workload) {
   Batch batch = workload.batch;
   batch.per_device = workload.evaluation.per_device;
   pass.sequences = static_cast<double>(SequencesOf(workload.task, batch));
-  pass.length = static_cast<double>(batch.sequence_length);
-  pass.kept = static_cast<double>(KeptTokens(workload, batch.sequence_length));
+  const std::int64_t tokens = LayerTokens(workload, batch.sequence_length);
+  pass.length = static_cast<double>(tokens);
+  pass.data = static_cast<double>(batch.sequence_length);
+  pass.kept = static_cast<double>(KeptTokens(workload, tokens));
   return pass;
 }
 

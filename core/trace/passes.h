@@ -14,6 +14,7 @@ struct Pass {
   Step step;
   double sequences = 0;  ///< at once
   double length = 0;     ///< tokens of a sequence
+  double data = 0;       ///< those among them that are no virtual ones; 0: all
   double kept = 0;       ///< what Axis::kKept counts of a sequence
 };
 

@@ -24,6 +24,7 @@ enum class Axis : std::uint8_t {
   kKeptIfBatched,    ///< the same of b * kept length
   kPairs,            ///< s * s: one number for every pair of positions, whatever the sequence
   kShifted,          ///< b * (kept length - 1): logits without the last of each sequence
+  kDataTokens,       ///< b * tokens of the data: all but virtual ones
   kCount,
 };
 
@@ -85,13 +86,15 @@ struct ChunkRule {
 struct Axes {
   std::array<double, kAxisCount> values{};
 
-  /// `kept`: tokens at the end of a sequence whose logits are computed; all unless told otherwise.
-  static constexpr Axes Of(double batch, double length, const ChunkRule& chunk, double kept = 0) {
+  /// `kept`: tokens at the end of a sequence whose logits are computed; `data`: those that are no virtual ones; all
+  /// unless told otherwise.
+  static constexpr Axes Of(double batch, double length, const ChunkRule& chunk, double kept = 0, double data = 0) {
     const double batched = batch > 1 ? 1 : 0;
     const double tokens = batch * length;
     if (kept <= 0) kept = length;
+    if (data <= 0) data = length;
     return {{1, length, kept, batch, tokens, batch * kept, tokens * length, chunk.Tokens(batch, length), batched,
-             batched * tokens, batched * batch * kept, length * length, batch * (kept - 1)}};
+             batched * tokens, batched * batch * kept, length * length, batch * (kept - 1), batch * data}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
 };

@@ -63,7 +63,7 @@ enum class Idle : std::uint8_t {
 struct Resident {
   StorageId storage;
   std::int64_t count;
-  WeightShape shape = {};  ///< of a trained weight
+  WeightShape shape = {};  ///< of a weight
 };
 
 /// One training step, traced: what lives throughout, and what comes and goes in which order. Sizes are symbolic in

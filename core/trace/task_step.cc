@@ -5,6 +5,7 @@
 
 #include "core/trace/companions.h"
 #include "core/trace/loss.h"
+#include "core/trace/model_inputs.h"
 #include "core/trace/optimizer.h"
 
 namespace tunefit {
@@ -307,11 +308,13 @@ Step TraceEvaluation(const Workload& workload) {
   if (workload.task == Task::kSft || workload.task == Task::kPretrain) {
     const TracedModel model = MakeModel(tracer, workload, Unrolling::kFolded);
     tracer.scope = {"inputs", Term::kInputs, false};
-    const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
-    const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
+    const Size data{1, TokensOfData(workload)};
+    const Value ids = tracer.Input(data, Dtype::kInt64, "input_ids");
+    const Value labels = tracer.Input(data, Dtype::kInt64, "labels");
+    const Value all_labels = LabelsOfAll(tracer, workload, labels);
     LayerContext context;
     const Value hidden = RunModel(tracer, model, ids, context, Moment::kEvaluate);
-    const Value loss = TraceLoss(tracer, workload, model.head, hidden, labels, {});
+    const Value loss = TraceLoss(tracer, workload, model.head, hidden, all_labels, {});
   } else {
     TaskTrace trace(tracer, workload, Unrolling::kFolded);
     const Value loss = trace.Loss();

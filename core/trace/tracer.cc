@@ -122,7 +122,7 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   step_.storages.push_back({elements, dtype, weight_term.value_or(term), scope.module, role, scope.in_layer});
   step_.storages.back().of_expert = of_expert;
   references_.push_back(kUncounted);  // resident: no event ever ends it
-  step_.weights.push_back({weight.shard, count});
+  step_.weights.push_back({weight.shard, count, shape});
   if (trainable) (idle == Idle::kNot ? step_.trained : step_.idle).push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
   if (idle != Idle::kNot) {

@@ -127,6 +127,7 @@ class Tracer {
   Value Softmax(Value x);
   Value Dropout(Value x, double probability);
   Value Cat(Value a, Value b);
+  Value Cat(Value a, Value b, Size out);  ///< where the two grow with different axes
   Value ExpandHeads(Value x, double copies);
   Value StretchHeads(const Value& x, double copies);  ///< the same as a view that repeats; the gradient is of full size
   std::array<Value, 3> Split(const Value& x, const std::array<Size, 3>& sizes);

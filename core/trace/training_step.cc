@@ -9,6 +9,7 @@
 #include "core/trace/encoder_decoder.h"
 #include "core/trace/loss.h"
 #include "core/trace/model.h"
+#include "core/trace/model_inputs.h"
 #include "core/trace/offload.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/sharding.h"
@@ -70,8 +71,10 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const Value ids = MakeSourceInput(tracer, workload);
   const bool pads = workload.architecture.encodes_source() && !workload.architecture.hears();
   const Value padding = pads ? tracer.Input(kOnePerToken, Dtype::kInt64, "attention_mask") : Value();
+  const bool classifies = workload.architecture.labels > 0;
   const Value labels =
-      tracer.Input(workload.architecture.labels > 0 ? kOnePerSequence : kOnePerToken, Dtype::kInt64, "labels");
+      tracer.Input(classifies ? kOnePerSequence : Size{1, TokensOfData(workload)}, Dtype::kInt64, "labels");
+  Value all_labels = LabelsOfAll(tracer, workload, labels);
   LayerContext context;
   Value last_logits = LastStepsLogits(tracer, workload);
   Value hidden = RunModel(tracer, model, ids, context, Moment::kForward);
@@ -80,7 +83,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   if (model.encoder_head) {
     loss = TraceEncoderLoss(tracer, workload, *model.encoder_head, hidden, labels);
   } else if (workload.stage.is_last) {
-    loss = TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
+    loss = TraceLoss(tracer, workload, model.head, hidden, all_labels, std::move(last_logits));
   } else {
     tracer.EndAutocast();
   }
@@ -88,6 +91,8 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     loss = tracer.LeaveUnit(0, loss);
     units->EndForward();
   }
+  context.DropPrompts();
+  all_labels.Drop();
   hidden.Drop();  // the Trainer drops the model's outputs before backward
   if (!ChecksLayers(workload)) context.source.Drop();
   const std::vector<Value> buckets = ReductionBuckets(tracer, workload);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/memory/estimate.h"
+#include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/model/parameters.h"
 #include "core/model/share.h"
@@ -31,10 +32,7 @@ class Laws : public testing::Test {
   }
 };
 
-Axes AxesOf(const Workload& workload, const Step& step) {
-  return Axes::Of(static_cast<double>(workload.batch.per_device), static_cast<double>(workload.batch.sequence_length),
-                  step.chunk);
-}
+Axes AxesOf(const Workload& workload, const Step& step) { return AxesOf(step, workload, workload.batch); }
 
 MemoryEstimate Estimate(const Workload& workload) {
   return EstimateMemory(workload, nullptr, Overheads{}, Detail::kFull);
@@ -91,6 +89,10 @@ TEST_F(Laws, MoreBatchOrLengthNeverNeedsLess) {
     larger.batch.sequence_length += 64;
     if (larger.architecture.position_rows > 0) larger.architecture.position_rows += 64;
     EXPECT_GE(Estimate(larger).phases.peak_step, peak);
+    if (workload.method.kind != MethodKind::kPromptTuning) return;
+    larger = workload;
+    larger.method.virtual_tokens += 64;
+    EXPECT_GE(Estimate(larger).phases.peak_step, peak);
   });
 }
 
@@ -129,7 +131,7 @@ TEST_F(Laws, CheckpointingNeverKeepsMoreAfterTheForwardPass) {
     // the end of a layer is adapted nothing else needs them, nor the first layer's input and the table's output that it
     // is made of: at most 4 bytes a number.
     double bound = Estimate(plain).phases.after_forward * 1.02;
-    if (plain.method.kind == MethodKind::kLora && !plain.method.all_linear) {
+    if (AdaptsModules(plain.method.kind) && !plain.method.all_linear) {
       const Block& block = plain.architecture.runs.front().period.front();
       const double head_dim = static_cast<double>(std::get<Attention>(block.mixer).head_dim);
       const double length = static_cast<double>(plain.batch.sequence_length);
@@ -226,6 +228,42 @@ TEST_F(Laws, AnAdapterOfRankOneTrainsLessThanTheModel) {
     EXPECT_LT(small.parameters.trainable, large.parameters.trainable);
     EXPECT_EQ(small.parameters.adapters, small.parameters.trainable);
     EXPECT_GT(small.phases.static_bytes, large.phases.static_bytes);
+  });
+}
+
+TEST_F(Laws, VectorsAndVirtualTokensTrainNoMoreThanAnAdapterOfRankOne) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload full = workload;
+    full.method = {};
+    full.quantization = {};
+    full.parallel = {};                         // buckets and shards of trained parameters are static
+    full.precision.master_weights = false;      // gradient buffers too
+    full.optimizer = Optimizer::kAdamwForeach;  // others pack or project large matrices only
+    Workload lora = full;
+    lora.method.kind = MethodKind::kLora;
+    lora.method.rank = 1;
+    Workload vectors = full;
+    vectors.method.kind = MethodKind::kIa3;
+    if (AdaptsModules(workload.method.kind)) {
+      lora.method.all_linear = vectors.method.all_linear = workload.method.all_linear;
+      lora.method.target_modules = vectors.method.target_modules = workload.method.target_modules;
+    }
+    vectors.method.feedforward_modules = workload.method.feedforward_modules;
+    Workload prompted = full;
+    prompted.method.kind = MethodKind::kPromptTuning;
+    prompted.method.virtual_tokens = 1;
+    const auto states = [](const MemoryEstimate& estimate) {
+      return estimate.phases.between_steps - estimate.phases.static_bytes;
+    };
+    const MemoryEstimate of_lora = Estimate(lora);
+    const MemoryEstimate of_full = Estimate(full);
+    for (const MemoryEstimate& small : {Estimate(vectors), Estimate(prompted)}) {
+      EXPECT_LE(small.parameters.trainable, of_lora.parameters.trainable);
+      EXPECT_LT(small.parameters.trainable, of_full.parameters.trainable);
+      EXPECT_LE(states(small), states(of_lora));
+      EXPECT_LE(states(small), states(of_full));
+      EXPECT_LE(small.disk_bytes, of_lora.disk_bytes);
+    }
   });
 }
 

@@ -97,8 +97,31 @@ Architecture RandomArchitecture(std::mt19937& random) {
   return architecture;
 }
 
+void RandomizeIa3(std::mt19937& random, Workload& workload) {
+  Method& method = workload.method;
+  method.kind = MethodKind::kIa3;
+  if (Chance(random, 60)) {
+    method.all_linear = false;
+    method.target_modules = Any<std::vector<std::string>>(random, {{"down_proj"}, {"o_proj"}, {"down_proj", "o_proj"}});
+  }
+  method.feedforward_modules =
+      Any<std::vector<std::string>>(random, {{}, {"down_proj"}, {"down_proj", "o_proj"}, {"q_proj"}});
+  method.saves_embedding = Chance(random, 15);
+  method.saves_head = Chance(random, 15);
+  if (Chance(random, 60)) return;
+  workload.quantization.kind = Any(random, {QuantizationKind::kNf4, QuantizationKind::kFp4, QuantizationKind::kInt8});
+  workload.quantization.prepare = Any(random, {PrepareKbit::kNone, PrepareKbit::kPeft, PrepareKbit::kTrl});
+}
+
 void RandomizeMethod(std::mt19937& random, Workload& workload) {
   if (Chance(random, 35)) return;
+  if (Chance(random, 15)) return RandomizeIa3(random, workload);
+  if (Chance(random, 15)) {
+    workload.method.kind = MethodKind::kPromptTuning;
+    workload.method.virtual_tokens = Between(random, 1, 100);
+    if (Chance(random, 30)) workload.quantization.kind = Any(random, {QuantizationKind::kNf4, QuantizationKind::kGptq});
+    return;
+  }
   if (Chance(random, 15)) {
     workload.method.kind = MethodKind::kFreeze;
     workload.method.trainable_layers = Between(random, 1, workload.architecture.layers());
@@ -108,6 +131,7 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
   workload.method.dora = Chance(random, 20);
   workload.habits.dora_reuses_base = Chance(random, 50);
   workload.method.rank = Between(random, 1, 16);
+  if (Chance(random, 15)) workload.method.rank_pattern = {{"down_proj", Between(random, 1, 32)}};
   workload.method.dropout = Chance(random, 30) ? 0.05 : 0;
   if (Chance(random, 40)) {
     workload.method.all_linear = false;
@@ -116,6 +140,8 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
   }
   workload.method.saves_embedding = Chance(random, 15);
   workload.method.saves_head = Chance(random, 15);
+  workload.method.adapts_embedding = !workload.method.saves_embedding && !workload.method.dora && Chance(random, 15);
+  workload.method.adapts_head = !workload.method.saves_head && Chance(random, 15);
   if (Chance(random, 50)) {
     workload.quantization.kind =
         Any(random, {QuantizationKind::kNf4, QuantizationKind::kFp4, QuantizationKind::kInt8, QuantizationKind::kGptq,
@@ -176,7 +202,7 @@ Workload RandomWorkload(std::mt19937& random) {
   RandomizeMethod(random, workload);
   workload.precision.weights =
       workload.quantization.kind != QuantizationKind::kNone ? Dtype::kBf16 : Any(random, {Dtype::kFp32, Dtype::kBf16});
-  workload.precision.autocast = workload.method.kind == MethodKind::kLora || Chance(random, 60);
+  workload.precision.autocast = AddsToFrozenModel(workload.method.kind) || Chance(random, 60);
   workload.optimizer = static_cast<Optimizer>(Between(random, 0, static_cast<std::int64_t>(Optimizer::kStableAdamw)));
   workload.optimizer_rank = Between(random, 1, 64);
   workload.precision.master_weights = Chance(random, 15);
@@ -190,6 +216,7 @@ Workload RandomWorkload(std::mt19937& random) {
   workload.habits.recompute = Any(random, {Recompute::kStopsEarly, Recompute::kWhole, Recompute::kReentrant});
   workload.attention = Any(random, {AttentionKernel::kEager, AttentionKernel::kSdpa, AttentionKernel::kFlash});
   workload.loss = Any(random, {Loss::kStandard, Loss::kChunked, Loss::kFusedCe, Loss::kFusedLinearCe});
+  if (workload.method.adapts_head) workload.loss = Loss::kStandard;
   workload.fused = {Chance(random, 20), Chance(random, 20), Chance(random, 20), Chance(random, 20)};
   workload.habits.logits_upcast = Any(random, {LogitsUpcast::kNone, LogitsUpcast::kModel, LogitsUpcast::kLoss});
   workload.habits.loss_shifts_logits = Chance(random, 30);

@@ -120,7 +120,7 @@ TEST_F(Request, TargetsBesideTheModulesOfEveryLayerAreRefused) {
     return text;
   };
   for (const char* target : {"model.layers.5.self_attn.q_proj", "5.self_attn.q_proj", "layers.0.", "0", ".*q_proj",
-                             "layers.(1|2).q_proj", "lm_head", "model.embed_tokens", "wte", "embed_out", "wpe"}) {
+                             "layers.(1|2).q_proj", "wpe"}) {
     EXPECT_EQ(codes("llama-3.1-8b", target), "not_modelled! ") << target;
     EXPECT_EQ(codes("gpt2", target), "not_modelled! ") << target;
   }
@@ -131,9 +131,98 @@ TEST_F(Request, TargetsBesideTheModulesOfEveryLayerAreRefused) {
   EXPECT_EQ(codes("llama-3.1-8b", "self_attn.k_proj"), "");
   EXPECT_EQ(codes("qwen-7b", "attn.c_attn"), "");
   EXPECT_EQ(codes("internlm2-7b", "attention.wqkv"), "");
-  const RequestReading head = Read(R"("model":"gpt2","method":{"kind":"lora","target_modules":["lm_head"]})");
-  EXPECT_EQ(head.issues.front().message,
-            "An adapter on \"lm_head\" is not modelled yet: only the matrices of the layers are, and modules_to_save.");
+}
+
+TEST_F(Request, TheTableAndTheHeadAreTargetsOfLora) {
+  const auto adapted = [](const std::string& model, const std::string& targets) {
+    const RequestReading reading =
+        Read(R"("model":")" + model + R"(","method":{"kind":"lora","target_modules":)" + targets + "}");
+    EXPECT_EQ(Codes(reading), "") << targets;
+    const Method& method = reading.workload.method;
+    return std::to_string(method.target_modules.size()) + (method.adapts_embedding ? " table" : "") +
+           (method.adapts_head ? " head" : "");
+  };
+  EXPECT_EQ(adapted("llama-3.1-8b", R"(["q_proj","model.embed_tokens","lm_head"])"), "1 table head");
+  EXPECT_EQ(adapted("llama-3.1-8b", R"(["lm_head"])"), "0 head");
+  EXPECT_EQ(adapted("gpt2", R"(["c_attn","wte"])"), "1 table");
+  EXPECT_EQ(adapted("chatglm3-6b", R"(["query_key_value","word_embeddings","output_layer"])"), "1 table head");
+  EXPECT_EQ(adapted("llama-3.1-8b", R"("all-linear")"), "0");
+  const RequestReading copied =
+      Read(R"("model":"llama-3.1-8b","stack":"unsloth","method":{"kind":"lora","target_modules":["lm_head"]})");
+  EXPECT_EQ(copied.issues.front().message,
+            "An adapter on \"lm_head\" is a trained copy with Unsloth: name it in modules_to_save.");
+}
+
+TEST_F(Request, RanksGoByTheEndsOfPaths) {
+  const auto read = [](const std::string& pattern) {
+    return Read(R"("model":"llama-3.1-8b","method":{"kind":"lora","rank":8,"target_modules":"all-linear",)"
+                R"("rank_pattern":)" +
+                pattern + "}");
+  };
+  const RequestReading reading = read(R"({"self_attn.q_proj":32,"down_proj":64,"lm_head":4})");
+  EXPECT_EQ(Codes(reading), "");
+  const Method& method = reading.workload.method;
+  EXPECT_EQ(AdapterRank(method, "q_proj"), 32);
+  EXPECT_EQ(AdapterRank(method, "down_proj"), 64);
+  EXPECT_EQ(AdapterRank(method, "lm_head"), 4);
+  EXPECT_EQ(AdapterRank(method, "k_proj"), 8);
+  EXPECT_EQ(Codes(read("{}")), "");
+  const RequestReading unknown = read(R"({"c_attn":32})");
+  EXPECT_EQ(Codes(unknown), "unknown_target_module@method.rank_pattern.c_attn ");
+  EXPECT_FALSE(HasError(unknown.issues));
+  EXPECT_EQ(Codes(read(R"({"layers.0.q_proj":32})")), "not_modelled@method.rank_pattern.layers.0.q_proj ");
+  EXPECT_EQ(Codes(read(R"({"k_proj":1025})")), "rank_over_matrix@method.rank_pattern ");
+}
+
+TEST_F(Request, Ia3TakesPeftsModulesOfTheModel) {
+  const auto modules = [](const std::string& model, const std::string& more) {
+    const RequestReading reading = Read(R"("model":")" + model + R"(","method":{"kind":"ia3")" + more + "}");
+    EXPECT_FALSE(HasError(reading.issues)) << model;
+    std::string text;
+    for (const std::string& name : reading.workload.method.target_modules) text += name + " ";
+    text += "|";
+    for (const std::string& name : reading.workload.method.feedforward_modules) text += " " + name;
+    return text;
+  };
+  EXPECT_EQ(modules("llama-3.1-8b", ""), "k_proj v_proj down_proj | down_proj");
+  EXPECT_EQ(modules("qwen3-8b", ""), "q_proj v_proj down_proj | down_proj");
+  EXPECT_EQ(modules("gpt2", ""), "c_attn mlp.c_proj | mlp.c_proj");
+  EXPECT_EQ(modules("google/flan-t5-base", ""),
+            "SelfAttention.k SelfAttention.v wo EncDecAttention.k EncDecAttention.v | wo");
+  // BERT's two modules of that name are scaled at their inputs.
+  EXPECT_EQ(modules("bert-base-uncased", ""),
+            "key value attention.output.dense output.dense | attention.output.dense output.dense");
+  EXPECT_EQ(modules("llama-3.1-8b", R"(,"target_modules":["q_proj"])"), "q_proj | down_proj");
+  EXPECT_EQ(modules("phi-4-mini", R"(,"target_modules":["qkv_proj"],"feedforward_modules":[])"), "qkv_proj |");
+  const RequestReading reading = Read(R"("model":"llama-3.1-8b","method":{"kind":"ia3"})");
+  EXPECT_EQ(Find(reading, "method.target_modules")->value, R"(["k_proj","v_proj","down_proj"])");
+  EXPECT_EQ(Find(reading, "method.feedforward_modules")->value, R"(["down_proj"])");
+  EXPECT_EQ(Find(reading, "method.rank"), nullptr);
+  EXPECT_EQ(reading.workload.method.adapter_dtype, Dtype::kFp32);
+  const RequestReading unknown =
+      Read(R"("model":"llama-3.1-8b","method":{"kind":"ia3","feedforward_modules":["fc2"]})");
+  EXPECT_EQ(Codes(unknown), "unknown_target_module@method.feedforward_modules.0 ");
+  EXPECT_FALSE(HasError(unknown.issues));
+}
+
+TEST_F(Request, PromptTuningHasVirtualTokens) {
+  const RequestReading reading = Read(R"("model":"llama-3.1-8b","method":{"kind":"prompt_tuning"})");
+  EXPECT_EQ(Codes(reading), "");
+  EXPECT_EQ(reading.workload.method.virtual_tokens, 20);
+  EXPECT_STREQ(Find(reading, "method.virtual_tokens")->reason, "core_default");
+  EXPECT_EQ(Find(reading, "method.target_modules"), nullptr);
+  // They belong to no other method.
+  EXPECT_EQ(Read(R"("model":"gpt2","method":{"kind":"lora","virtual_tokens":9})").workload.method.virtual_tokens, 0);
+  // The context holds them too.
+  const std::string eight = R"("model":"llama-3.1-8b","batch":{"per_device":1,"sequence_length":131072},)";
+  EXPECT_EQ(Codes(Read(eight + R"("method":{"kind":"lora"})")), "");
+  EXPECT_EQ(Codes(Read(eight + R"("method":{"kind":"prompt_tuning"})")), "length_over_context@batch.sequence_length ");
+}
+
+TEST_F(Request, PrefixTuningIsToldWhatThereIs) {
+  const RequestReading reading = Read(R"("model":"gpt2","method":{"kind":"prefix_tuning"})");
+  EXPECT_EQ(Codes(reading), "not_modelled@method.kind ");
+  EXPECT_NE(reading.issues.front().message.find("prompt_tuning"), std::string::npos);
 }
 
 TEST_F(Request, SavedModulesGoByManyNames) {

@@ -143,6 +143,61 @@ TEST(Merge, OverAnInt8Base) {
   EXPECT_EQ(phases.merge - phases.static_bytes, 676'331'520);
 }
 
+TEST(Merge, TheLargestMatrixWhateverItsRank) {
+  Workload workload = Lora7b();
+  workload.method.rank_pattern = {{"down_proj", 64}, {"up_proj", 1}};
+  const Phases phases = PhasesOf(workload);
+  EXPECT_EQ(phases.merge - phases.static_bytes, 2 * 4 * kLargest);
+}
+
+TEST(Merge, AnAdapterOnTheHeadOfAPackedModel) {
+  Workload workload = Lora7b(QuantizationKind::kNf4);
+  workload.method.adapts_head = true;
+  const Phases phases = PhasesOf(workload);
+  // The head is plain: the update in fp32, twice, is 8 x 32,000 x 4,096 = 1,048,576,000, above the 14.5 x 45,088,768 of
+  // the largest packed matrix.
+  EXPECT_EQ(phases.merge - phases.static_bytes, 1'048'576'000);
+}
+
+Workload Ia37b(QuantizationKind kind = QuantizationKind::kNone) {
+  Workload workload = Lora7b(kind);
+  workload.precision.autocast = true;
+  workload.method = {
+      .kind = MethodKind::kIa3, .all_linear = false, .target_modules = {"k_proj", "v_proj", "down_proj"}};
+  workload.method.feedforward_modules = {"down_proj"};
+  return workload;
+}
+
+TEST(Merge, AVectorIntoItsMatrix) {
+  const Phases phases = PhasesOf(Ia37b());
+  // The product with an fp32 vector is fp32, then bf16 again: (4 + 2) x 45,088,768.
+  EXPECT_EQ(phases.merge - phases.static_bytes, 270'532'608);
+  // PEFT refuses it over bitsandbytes' matrices.
+  EXPECT_EQ(PhasesOf(Ia37b(QuantizationKind::kNf4)).merge, 0);
+}
+
+Workload Prompted7b() {
+  Workload workload = Llama7b();
+  workload.method.kind = MethodKind::kPromptTuning;
+  workload.method.virtual_tokens = 20;
+  return workload;
+}
+
+TEST(Merge, VirtualTokensStayApart) { EXPECT_EQ(PhasesOf(Prompted7b()).merge, 0); }
+
+TEST(Disk, AdaptersTheirStatesAndTheTablesTheySitOn) {
+  // Fused AdamW: 12 bytes a number with both moments, and a counter of 4 bytes a tensor.
+  EXPECT_EQ(Estimated(Ia37b()).disk_bytes, 12.0 * 614'400 + 96 * 4);
+  EXPECT_EQ(Estimated(Prompted7b()).disk_bytes, 12.0 * 81'920 + 4);
+  // PEFT writes a table that has an adapter along: 2 x 32,000 x 4,096, once more for the head.
+  Workload tables = Lora7b();
+  tables.method.all_linear = false;
+  tables.method.adapts_embedding = true;
+  EXPECT_EQ(Estimated(tables).disk_bytes, 12.0 * 8 * (32'000 + 4'096) + 2 * 4 + 262'144'000);
+  tables.method.adapts_head = true;
+  EXPECT_EQ(Estimated(tables).disk_bytes, 2 * (12.0 * 8 * (32'000 + 4'096) + 2 * 4 + 262'144'000));
+}
+
 TEST(Merge, NothingWithoutAnAdapter) { EXPECT_EQ(PhasesOf(Llama7b()).merge, 0); }
 
 Workload Grpo8b(std::int64_t completions, std::int64_t prompt, std::int64_t completion) {

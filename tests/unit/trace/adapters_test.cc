@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/memory/replay.h"
@@ -67,6 +68,57 @@ TEST(Dora, WithDropoutTheProductIsMadeAgainAndItsMatrixKept) {
   workload.method.dora = false;
   const double without = ReplayStep(TraceTrainingStep(workload), kAxes).after_forward;
   EXPECT_GT(with - without, 32 * 2 * 14'336.0 * 4'096);  // a bf16 copy of the matrix a layer
+}
+
+TEST(RankPattern, AModuleHasARankOfItsOwn) {
+  Workload workload = Lora();
+  workload.method.target_modules = {"down_proj", "o_proj"};
+  workload.method.rank_pattern = {{"down_proj", 64}};
+  EXPECT_EQ(Trainable(workload), 32 * (64 * (14'336 + 4'096) + 16 * (4'096 + 4'096)));
+}
+
+/// LoRA of rank 16 on the token table, 128,256 x 4,096, and on nothing else.
+Workload OnTheTable() {
+  Workload workload = Lora();
+  workload.method.target_modules.clear();
+  workload.method.adapts_embedding = true;
+  return workload;
+}
+
+TEST(TableAdapter, TrainsARowATokenAndAColumnAFeature) {
+  EXPECT_EQ(Trainable(OnTheTable()), 16 * (128'256 + 4'096));
+  Workload head = OnTheTable();
+  head.method.adapts_embedding = false;
+  head.method.adapts_head = true;
+  EXPECT_EQ(Trainable(head), 16 * (128'256 + 4'096));
+}
+
+TEST(TableAdapter, ReadsItsRowsAndAddsTheirProduct) {
+  const Step step = TraceTrainingStep(OnTheTable());
+  // Rows of rank 16 in fp32; autocast makes bf16 of them for the product. Then the sum, fp32 beside nothing wider than
+  // the table's bf16, so bf16 itself.
+  EXPECT_EQ(MostAlive(step, "lora_embedding_A"), 0);  // resident
+  EXPECT_EQ(MostAlive(step, "embedding"), 2 * 2048.0 * 4'096 + 4 * 2048.0 * 16);
+  double low = 0;
+  for (const Storage& storage : step.storages) {
+    if (std::string(storage.role) == "cast" && storage.elements == Size{16, Axis::kTokens}) low += 1;
+  }
+  EXPECT_EQ(low, 1);
+}
+
+TEST(TableAdapter, ItsGradientIsCopiedIntoPlace) {
+  const Step step = TraceTrainingStep(OnTheTable());
+  // The table of rank 16 is read through a view that is transposed: autograd makes the view's gradient and copies it,
+  // 4 x 16 x 128,256 twice.
+  double alive = 0;
+  double most = 0;
+  for (const Event& event : step.events) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
+    if (!(storage.elements == Size{16.0 * 128'256, Axis::kOnce})) continue;
+    alive += event.change * StorageBytes(storage, kAxes);
+    most = std::max(most, alive);
+  }
+  EXPECT_EQ(most, 2 * 4 * 16.0 * 128'256);
 }
 
 TEST(SavedModules, AreCopiesInTheDtypeOfTheirOriginals) {

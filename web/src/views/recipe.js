@@ -10,7 +10,8 @@ import { valueText } from "./field.js";
 
 /** What is trained of the parameters: adapters stand beside them. @param {import("../contract.d.ts").Report} answer */
 function countsKey({ request, model }) {
-  if (request?.method?.kind === "lora") return "recipe.counts.beside";
+  const kind = request?.method?.kind;
+  if (kind === "lora" || kind === "ia3" || kind === "prompt_tuning") return "recipe.counts.beside";
   return model?.parameters === model?.trainable_parameters ? "recipe.counts.all" : "recipe.counts.some";
 }
 
