@@ -1,11 +1,13 @@
 #include "core/trace/task_step.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/trace/companions.h"
 #include "core/trace/loss.h"
-#include "core/trace/optimizer.h"
+#include "core/trace/plain_pass.h"
 
 namespace tunefit {
 namespace {
@@ -22,7 +24,7 @@ class TaskTrace {
   TaskTrace(Tracer& tracer, const Workload& workload, Unrolling unrolling)
       : tracer_(tracer),
         workload_(workload),
-        policy_(MakeModel(tracer, workload, unrolling)),
+        policy_(MakeWrapped(tracer, workload, unrolling, units_)),
         vocabulary_(static_cast<double>(workload.architecture.vocab_size)) {
     MakeCompanions(tracer, workload, unrolling, companions_);
     tracer_.scope = {"inputs", Term::kInputs, false};
@@ -35,6 +37,7 @@ class TaskTrace {
     context_ = {};
     critic_context_ = {};
   }
+  std::vector<StorageId> Shards() const { return companions_.Shards(units_.get()); }
 
  private:
   Value Dpo();
@@ -59,6 +62,7 @@ class TaskTrace {
 
   Tracer& tracer_;
   const Workload& workload_;
+  std::unique_ptr<ShardedUnits> units_;
   TracedModel policy_;
   Companions companions_;
   LayerContext context_, critic_context_;  ///< recomputations read them in backward
@@ -74,6 +78,7 @@ Value TaskTrace::PolicyLogits() {
 
 Value TaskTrace::LogitsWithoutGradients(const TracedModel& model, bool disables_adapters) {
   const WithoutGradients scope(tracer_, disables_adapters);
+  const RunsModel run(tracer_, model);
   LayerContext context;
   const Value hidden = RunModel(tracer_, model, ids_, context, Moment::kReference);
   return ReturnedLogits(tracer_, model, hidden);
@@ -81,7 +86,7 @@ Value TaskTrace::LogitsWithoutGradients(const TracedModel& model, bool disables_
 
 Value TaskTrace::ReferenceLogits() {
   if (workload_.reference == Reference::kAdapterOff) return LogitsWithoutGradients(policy_, true);
-  return LogitsWithoutGradients(*companions_.reference, false);
+  return LogitsWithoutGradients(*companions_.reference.model, false);
 }
 
 Value TaskTrace::LogProbabilities(const Value& logits) {
@@ -201,12 +206,13 @@ Value TaskTrace::Grpo() {
 /// trl/experimental/ppo/ppo_trainer.py, train: critic and policy in one forward pass, whose outputs, hidden states
 /// included, the loop still holds in backward.
 Value TaskTrace::Ppo() {
-  const TracedModel& critic = *companions_.value;
+  const TracedModel& critic = *companions_.value.model;
   Value values;
   {
+    const RunsModel run(tracer_, critic);
     const Value hidden = RunModel(tracer_, critic, ids_, critic_context_, Moment::kForward);
     tracer_.scope = {critic.head.path, Term::kLogitsAndLoss, false};
-    values = Forward(tracer_, critic.head, hidden);
+    values = LeaveModel(tracer_, critic, Forward(tracer_, critic.head, hidden));
   }
   const Value hidden = RunModel(tracer_, policy_, ids_, context_, Moment::kForward);
   tracer_.BeginSection(Moment::kLoss, -1, 1, 1);
@@ -240,6 +246,7 @@ Value TaskTrace::Classification() {
   logits = tracer_.Copy(tracer_.Narrow(logits, kOnePerSequence * labels), "pooled logits");
   tracer_.EndAutocast();
   if (workload_.precision.autocast) logits = tracer_.Cast(std::move(logits), Dtype::kFp32);
+  logits = LeaveModel(tracer_, policy_, logits);
   const Value classes = tracer_.Empty(kOnePerSequence, Dtype::kInt64, "classes");
   return tracer_.NegativeLogLikelihood(tracer_.Softmax(std::move(logits)), classes);
 }
@@ -268,16 +275,15 @@ Value TaskTrace::Loss() {
 }  // namespace
 
 Step TraceTaskStep(const Workload& workload, Unrolling unrolling) {
-  const GradientFate fate = GradientsAfterBackward(workload);
-  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
-                workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);
-  tracer.DecideGradients(
-      fate, [&workload](const Step& step, const Resident& weight) { return UpdateBytes(step, workload, weight); });
+  Tracer tracer(AutocastOf(workload), AddsToGradients(workload));
+  DecideGradients(tracer, workload);
   TaskTrace trace(tracer, workload, unrolling);
-  tracer.Backward(trace.Loss());
+  Value loss = trace.Loss();
+  const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
+  tracer.Backward(std::move(loss));
   trace.EndContext();
   Step step = tracer.Finish();
-  AddOptimizer(step, workload);
+  AddLasting(step, workload, trace.Shards());
   return step;
 }
 
@@ -294,35 +300,40 @@ Value EvaluatedLogits(Tracer& tracer, const Workload& workload, std::int64_t bat
   const auto width = static_cast<double>(batches * (classifies ? architecture.labels : architecture.vocab_size));
   tracer.scope = {"predictions", Term::kLogitsAndLoss, false};
   return tracer.Empty({width, classifies ? Axis::kSequences : Axis::kTokens},
-                      upcast ? Dtype::kFp32 : workload.precision.weights, "logits of the evaluation");
+                      upcast ? Dtype::kFp32 : DtypeAtWork(workload), "logits of the evaluation");
 }
 
-}  // namespace
-
-Step TraceEvaluation(const Workload& workload) {
-  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt, false);
-  tracer.SetGradients(false);
+/// transformers' EvalLoopContainer joins every batch to those before: the old, the new and the joined exist together.
+Step JoinLogits(Tracer& tracer, const Workload& workload) {
   const std::int64_t batches = workload.evaluation.kept_batches;
-  const Value earlier = EvaluatedLogits(tracer, workload, batches - 1);
-  if (workload.task == Task::kSft || workload.task == Task::kPretrain) {
-    const TracedModel model = MakeModel(tracer, workload, Unrolling::kFolded);
-    tracer.scope = {"inputs", Term::kInputs, false};
-    const Value ids = tracer.Input(kOnePerToken, Dtype::kInt64, "input_ids");
-    const Value labels = tracer.Input(kOnePerToken, Dtype::kInt64, "labels");
-    LayerContext context;
-    const Value hidden = RunModel(tracer, model, ids, context, Moment::kEvaluate);
-    const Value loss = TraceLoss(tracer, workload, model.head, hidden, labels, {});
-  } else {
-    TaskTrace trace(tracer, workload, Unrolling::kFolded);
-    const Value loss = trace.Loss();
-    trace.EndContext();
-  }
-  // transformers' EvalLoopContainer joins every batch to those before: the old, the new and the joined exist together.
   tracer.BeginSection(Moment::kEvaluate, -1, 1, 1);
   const Value last = EvaluatedLogits(tracer, workload, std::min<std::int64_t>(batches, 1));
   const Value joined = EvaluatedLogits(tracer, workload, batches);
   Step step = tracer.Finish();
   step.chunk = LossChunks(workload);
+  return step;
+}
+
+}  // namespace
+
+Step TraceEvaluation(const Workload& workload) {
+  Tracer tracer(AutocastOf(workload), false);
+  tracer.SetGradients(false);
+  const Value earlier = EvaluatedLogits(tracer, workload, workload.evaluation.kept_batches - 1);
+  std::vector<StorageId> shards;
+  if (HasPlainLoss(workload)) {
+    std::unique_ptr<ShardedUnits> units;
+    const TracedModel model = MakeWrapped(tracer, workload, Unrolling::kFolded, units);
+    PlainPass pass(tracer, workload, model);
+    const Value loss = pass.Loss(Moment::kEvaluate);
+    if (units) shards = units->shards();
+  } else {
+    TaskTrace trace(tracer, workload, Unrolling::kFolded);
+    const Value loss = trace.Loss();
+    shards = trace.Shards();
+  }
+  Step step = JoinLogits(tracer, workload);
+  AddLasting(step, workload, shards);
   return step;
 }
 
