@@ -34,8 +34,10 @@ double ShardedUnits::Divide(const WeightShape& shape, StorageId shard, bool trai
   return resident.elements.coefficient;
 }
 
-void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool trainable) {
-  Divide(shape, shard, trainable);
+void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count) {
+  const double whole_elements = Divide(shape, shard, trainable) * ranks_;
+  const Dtype dtype = tracer_.step_.storages[static_cast<std::size_t>(shard)].dtype;
+  apart_bytes_ += static_cast<double>(count) * whole_elements * BytesPerElement(IsFloat(dtype) ? compute_ : dtype);
 }
 
 ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable,
@@ -108,8 +110,16 @@ void ShardedUnits::ChangeAll(const Unit& unit, std::int32_t sign) {
   }
 }
 
-void ShardedUnits::ChangeAll(std::int32_t sign) {
-  for (const Unit& unit : units_) ChangeAll(unit, sign);
+void ShardedUnits::GatherAll() {
+  for (const Unit& unit : units_) ChangeAll(unit, 1);
+  if (apart_bytes_ > 0) {
+    apart_ = Allocate(apart_bytes_, Dtype::kUint8, Term::kGathered, StreamOfWhole(), "parameters that never run");
+  }
+}
+
+void ShardedUnits::FreeAll() {
+  Release(apart_);
+  for (const Unit& unit : units_) ChangeAll(unit, -1);
 }
 
 void ShardedUnits::FreeUnreached(Unit& unit) {

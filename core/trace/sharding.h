@@ -39,7 +39,7 @@ class ShardedUnits {
   };
   Declared Declare(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count);
   /// The same of a parameter that no unit ever gathers: it stays a share.
-  void DeclareApart(const WeightShape& shape, StorageId shard, bool trainable);
+  void DeclareApart(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count);
   /// The node at which autograd leaves the gradient of the parameter declared last.
   void SetLeaf(std::int32_t node) { At(open_).parameters.back().leaf = node; }
 
@@ -114,8 +114,9 @@ class ShardedUnits {
   void FreeWhole(Unit& unit);
   /// The end of a unit that backward never came to, with all the layers that it stands for.
   void FreeUnreached(Unit& unit);
-  /// All of a model's parameters at once, whatever unit they are of.
-  void ChangeAll(std::int32_t sign);
+  /// All of a model's parameters at once, whatever unit they are of, or none.
+  void GatherAll();
+  void FreeAll();
   /// The gradients that autograd has left at a unit's parameters, padded, and one rank's share of them.
   struct Gradients {
     double elements = 0;
@@ -141,6 +142,8 @@ class ShardedUnits {
   const bool offloads_;           ///< shards and their gradients
   const bool upcasts_trainable_;  ///< accelerate: trained parameters become fp32 under mixed precision
   const bool wraps_layers_;
+  double apart_bytes_ = 0;  ///< of parameters that no unit gathers, whole
+  StorageId apart_ = kNoStorage;
   bool carries_ = false;  ///< gradients of the last step, until the next pass begins
   Tracer& tracer_;
   std::vector<Unit> units_;

@@ -127,7 +127,7 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   if (idle != Idle::kNot) {
     const bool in_root = idle == Idle::kInRoot || (sharded && !units_->wraps_layers());
     if (sharded && in_root) units_->Declare(shape, weight.shard, trainable, count);
-    if (sharded && !in_root) units_->DeclareApart(shape, weight.shard, trainable);
+    if (sharded && !in_root) units_->DeclareApart(shape, weight.shard, trainable, count);
     return Wrap(weight.shard, elements, dtype, false);
   }
   if (sharded) weight = units_->Declare(shape, weight.shard, trainable, count);

@@ -32,12 +32,12 @@ void Zero3Units::AfterForward(std::int32_t unit) {
 /// otherwise).
 void Zero3Units::BeginGeneration() {
   all_gathered_ = true;
-  ChangeAll(1);
+  GatherAll();
 }
 
 void Zero3Units::EndGeneration() {
   all_gathered_ = false;
-  ChangeAll(-1);
+  FreeAll();
 }
 
 void Zero3Units::BeforeBackward(std::int32_t unit) {

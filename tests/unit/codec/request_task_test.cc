@@ -140,8 +140,7 @@ TEST_F(TaskRequest, RanksOfATaskDifferInTheirExamplesAlone) {
     }
     EXPECT_EQ(Codes(R"("task":"grpo",)" + kLengths + "," + parallel), "") << strategy;
     const bool gathers = std::string(strategy).rfind("fsdp", 0) != 0;
-    EXPECT_EQ(Codes(R"("task":"ppo",)" + kLengths + "," + parallel),
-              gathers ? "" : "not_modelled@parallel.strategy ")
+    EXPECT_EQ(Codes(R"("task":"ppo",)" + kLengths + "," + parallel), gathers ? "" : "not_modelled@parallel.strategy ")
         << strategy;
     EXPECT_EQ(Codes(R"("method":{"kind":"freeze"},)" + parallel), "") << strategy;
   }

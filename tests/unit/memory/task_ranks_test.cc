@@ -86,7 +86,7 @@ double MostGathered(const Workload& workload, Moment moment) {
   return Most(TraceTrainingStep(workload), moment, Term::kGathered);
 }
 
-// --- dpo against a copy -------------------------------------------------------------------------------------------------
+// --- dpo against a copy --------------------------------------------------------------------------------------------
 
 TEST(DpoOnTwoGpus, DdpHasTheReferenceWholeAndBucketsForThePolicy) {
   const Phases one = PhasesOf(Against(On(Strategy::kNone, 1, Task::kDpo), Reference::kCopy));
@@ -166,7 +166,7 @@ TEST(DpoOnTwoGpus, OffloadTakesTheReferencesShardsToo) {
   EXPECT_EQ(estimate.phases.between_steps, 2 * 64 * 64);      // the bucket of reductions, in bf16
 }
 
-// --- dpo against the model without its adapter ----------------------------------------------------------------------------
+// --- dpo against the model without its adapter ---------------------------------------------------------------------
 
 TEST(DpoOnTwoGpus, TheSameShardsRunAgainWithoutTheirAdapter) {
   // Rank 8 on q, k, v, o: 4 x 8 x (64 + 64) = 4,096; gate, up, down: 3 x 8 x (64 + 128) = 4,608; a layer's adapters
@@ -182,7 +182,7 @@ TEST(DpoOnTwoGpus, TheSameShardsRunAgainWithoutTheirAdapter) {
   }
 }
 
-// --- classification and frozen layers --------------------------------------------------------------------------------------
+// --- classification and frozen layers ------------------------------------------------------------------------------
 
 TEST(ClassificationOnTwoGpus, ZeroThreeDividesTheHeadOfLabels) {
   Workload workload = On(Strategy::kZero3, 2, Task::kSequenceClassification);
@@ -190,8 +190,8 @@ TEST(ClassificationOnTwoGpus, ZeroThreeDividesTheHeadOfLabels) {
   workload.precision = {Dtype::kBf16, Dtype::kBf16, false};
   workload.precision.master_weights = true;
   // Matrices 2 x 40,960 and the table's 6,400, no head of words: 88,320 parameters of 16 bytes, halved; the half of the
-  // table, 6,400 bytes in bf16, is 6,656 as weight and as gradient. Five norms and the 64 of 128 weights of the head are
-  // a block each as weight, gradient, master and two moments. The bucket is 64 x 64 in bf16.
+  // table, 6,400 bytes in bf16, is 6,656 as weight and as gradient. Five norms and the 64 of 128 weights of the head
+  // are a block each as weight, gradient, master and two moments. The bucket is 64 x 64 in bf16.
   EXPECT_EQ(PhasesOf(workload).between_steps, 8 * 88'320 + 2 * 256 + 6 * 5 * 512 + 2 * 64 * 64);
 }
 
@@ -227,7 +227,7 @@ TEST(FrozenLayersOnTwoGpus, OnlyFullyShardGathersALayerThatBackwardNeverReaches)
   EXPECT_EQ(ahead(Strategy::kFsdp, 1), 0);
 }
 
-// --- evaluation and generation ---------------------------------------------------------------------------------------------
+// --- evaluation and generation -------------------------------------------------------------------------------------
 
 /// Above what lies there between steps.
 double EvaluationAbove(Workload workload) {
@@ -323,7 +323,7 @@ TEST(PpoOnTwoGpus, ZeroThreeDividesAllFourModelsAndGathersTheTwoThatTrain) {
   EXPECT_EQ(Most(TraceRollout(workload).step, Moment::kRollout, Term::kGathered), 95'040 + 95'040 - 6'400 + 64);
 }
 
-// --- what a job's layout does not change ---------------------------------------------------------------------------------------
+// --- what a job's layout does not change ---------------------------------------------------------------------------
 
 TEST(TasksOnOneGpu, AStrategyThatDividesNothingChangesNothing) {
   for (const Task task : {Task::kDpo, Task::kGrpo}) {
