@@ -160,13 +160,15 @@ void ValidateTaskRanks(Issues& issues, const Workload& workload) {
   if (parallel.context > 1) {
     NotModelled(issues, "parallel.context", "Sequences shared among GPUs are not modelled for this task.");
   }
+  if (parallel.gpus == 1) return;
+  if (parallel.strategy == Strategy::kDeviceMap) {
+    NotModelled(issues, "parallel.strategy", "Layers placed on several GPUs are not modelled for this task.");
+  }
   const bool fsdp = parallel.strategy == Strategy::kFsdp || parallel.strategy == Strategy::kFsdp2;
-  if (parallel.gpus > 1 && (parallel.strategy == Strategy::kDeviceMap || (workload.task == Task::kPpo && fsdp))) {
+  if (workload.task == Task::kPpo && fsdp) {
     // It generates with `model.policy`, whose root parameters nothing gathers then (ppo_trainer.py, train).
     NotModelled(issues, "parallel.strategy",
-                workload.task == Task::kPpo && fsdp
-                    ? "TRL's ppo trainer does not gather what FSDP shards: DDP and DeepSpeed are modelled."
-                    : "Layers placed on several GPUs by one process are not modelled for this task.");
+                "TRL's ppo trainer does not gather what FSDP shards: DDP and DeepSpeed are modelled.");
   }
 }
 
