@@ -110,8 +110,7 @@ void RefuseOffload(Refuser& refuser, const RequestFields& request) {
   const bool moves_parameters = fsdp ? shards > 1 : strategy == "zero3" && optimizer;
   if (parameters && !moves_parameters) refuser.Refuse("parallel.offload.parameters", "cpu");
   if (optimizer && !zero && !(fsdp && parameters)) refuser.Refuse("parallel.offload.optimizer", "cpu");
-  const bool one_pass = *request.task == "sft" || *request.task == "pretrain";
-  if (!one_pass || request.optimizer_in_backward.value_or(false)) refuser.Refuse("parallel.offload", "cpu");
+  if (request.optimizer_in_backward.value_or(false)) refuser.Refuse("parallel.offload", "cpu");
 }
 
 /// Experts of their own ranks, all else by data: Megatron-LM's and torchtitan's way.
@@ -148,7 +147,6 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   Refuser refuser(reading);
   const RequestFields& request = reading.completed;
   RefuseMethod(refuser, reading);
-  if (*request.method.kind == "freeze" && *request.parallel.gpus > 1) refuser.Refuse("method.kind", "freeze");
   // Beside an adapter, or under the last layers alone, the tower stays frozen.
   const bool has_tower = reading.workload.architecture.vision.has_value();
   if (has_tower && *request.method.kind != "full" && request.method.vision_tower == "trained") {

@@ -64,9 +64,6 @@ void TaskChecker::CheckFields() {
   if (std::find(stacks.begin(), stacks.end(), *request_.stack) == stacks.end()) {
     NotModelled("task", *request_.task, "with this stack's own trainer, only as TRL runs it");
   }
-  if (request_.parallel.gpus.value_or(1) != 1) {
-    NotModelled("parallel.gpus", std::to_string(*request_.parallel.gpus), "for this task");
-  }
   if (*request_.loss != "standard") NotModelled("loss", *request_.loss, "for this task");
   if (*request_.batch.packing == "packed") NotForTask("batch.packing", "packed", "sequences are compared one by one");
 }
@@ -137,8 +134,6 @@ void TaskChecker::CheckRollout() {
 
 void TaskChecker::CheckEvaluation() {
   const EvaluationFields& evaluation = request_.evaluation;
-  const std::int64_t gpus = request_.parallel.gpus.value_or(1);
-  if (evaluation.given && gpus != 1) NotModelled("evaluation", std::to_string(gpus), "on several GPUs");
   if (!evaluation.keeps_logits.value_or(false) || evaluation.examples || evaluation.accumulation_steps) return;
   AddIssue(reading_.issues, "missing_field", "evaluation.examples",
            "evaluation.examples is missing: how many logits are kept depends on it, or on accumulation_steps.", {});

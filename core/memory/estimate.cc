@@ -335,11 +335,11 @@ Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& ove
     ranks.push_back(RankOf(workload, stage));
     steps.push_back(TraceTrainingStep(ranks.back()));
   }
-  Workload tried = workload;
   const auto fits = [&](const Batch& batch) {
-    tried.batch = batch;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const Axes axes = AxesOf(steps[i], ranks[i], batch);
+      Workload tried = ranks[i];
+      tried.batch = batch;
       const MemoryEstimate estimate =
           EstimateBytes(steps[i], ReplayStep(steps[i], axes), axes, ranks[i], &gpu, overheads, TracePasses(tried));
       if (JudgeFit(estimate.device, gpu.usable_bytes) != Verdict::kFits) return false;

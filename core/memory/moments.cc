@@ -133,11 +133,8 @@ double MergeBytes(const Step& step, const Workload& workload) {
 
 Axes AxesOf(const Step& step, const Workload& workload, const Batch& batch) {
   const auto sequences = static_cast<double>(SequencesOf(workload.task, batch));
-  // Context ranks share every sequence evenly.
-  const std::int64_t ranks = workload.parallel.context;
-  const auto part = [ranks](std::int64_t tokens) {
-    const std::int64_t each = (tokens + ranks - 1) / ranks;
-    return static_cast<double>(each);
+  const auto part = [&workload](std::int64_t tokens) {
+    return static_cast<double>(workload.parallel.PartOfSequence(tokens));
   };
   const std::int64_t length = LayerTokens(workload, batch.sequence_length);
   return Axes::Of(sequences, part(length), step.chunk, part(KeptTokens(workload, length)), part(batch.sequence_length));

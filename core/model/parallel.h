@@ -58,9 +58,16 @@ struct Parallel {
   constexpr bool ExpertsTakeOwnTokens() const { return sequence_parallel && ExpertTensor() < tensor; }
   /// The model is cut before the trace: into tensors, layers or experts.
   constexpr bool IsCut() const { return tensor > 1 || pipeline > 1 || expert > 1; }
+  /// Tokens of a sequence that one of the context ranks holds.
+  constexpr std::int64_t PartOfSequence(std::int64_t tokens) const { return (tokens + context - 1) / context; }
   /// Ranks that share the tokens of the residual stream.
   constexpr double StreamRanks() const { return sequence_parallel ? static_cast<double>(tensor) : 1.0; }
 };
+
+/// Parameters are gathered to be used. DeepSpeed's stage 3 does so on a single rank, too.
+constexpr bool GathersParameters(const Parallel& parallel) {
+  return ShardsParameters(parallel.strategy) && (parallel.Shards() > 1 || parallel.strategy == Strategy::kZero3);
+}
 
 /// One stage of a pipeline under 1F1B; a model that is not cut has one that is both first and last.
 struct PipelineStage {

@@ -187,6 +187,42 @@ void ValidateEncoderDecoder(Issues& issues, const Workload& workload) {
   if (workload.compile) NotModelled(issues, "compile", "A compiled encoder-decoder is not modelled yet.");
 }
 
+/// TRL's trainers run whole models on whole sequences, on ranks that differ in their examples alone.
+void ValidateTaskRanks(Issues& issues, const Workload& workload) {
+  if (workload.task == Task::kSft || workload.task == Task::kPretrain) return;
+  const Parallel& parallel = workload.parallel;
+  if (parallel.tensor > 1) {
+    NotModelled(issues, "parallel.tensor", "Matrices shared among GPUs are not modelled for this task.");
+  }
+  if (parallel.pipeline > 1) {
+    NotModelled(issues, "parallel.pipeline", "Stages of layers are not modelled for this task.");
+  }
+  if (parallel.context > 1) {
+    NotModelled(issues, "parallel.context", "Sequences shared among GPUs are not modelled for this task.");
+  }
+  if (parallel.gpus == 1) return;
+  if (parallel.strategy == Strategy::kDeviceMap) {
+    NotModelled(issues, "parallel.strategy", "Layers placed on several GPUs are not modelled for this task.");
+  }
+  const bool fsdp = parallel.strategy == Strategy::kFsdp || parallel.strategy == Strategy::kFsdp2;
+  if (workload.task == Task::kPpo && fsdp) {
+    // It generates with `model.policy`, whose root parameters nothing gathers then (ppo_trainer.py, train).
+    NotModelled(issues, "parallel.strategy",
+                "TRL's ppo trainer does not gather what FSDP shards: DDP and DeepSpeed are modelled.");
+  }
+}
+
+/// Which stage of a pipeline trains and evaluates what.
+void ValidateCutStages(Issues& issues, const Workload& workload) {
+  if (workload.parallel.pipeline <= 1) return;
+  if (workload.method.kind == MethodKind::kFreeze) {
+    NotModelled(issues, "method.kind", "Freezing layers of a model that is cut into stages is not modelled yet.");
+  }
+  if (workload.evaluation.per_device > 0) {
+    NotModelled(issues, "evaluation", "Evaluation of a model that is cut into stages is not modelled yet.");
+  }
+}
+
 }  // namespace
 
 std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
@@ -246,6 +282,8 @@ Issues Validate(const Workload& workload) {
   ValidateShares(issues, workload);
   ValidateStages(issues, workload);
   ValidateExperts(issues, workload);
+  ValidateTaskRanks(issues, workload);
+  ValidateCutStages(issues, workload);
   for (Issue& issue : Validate(workload.parallel)) issues.push_back(std::move(issue));
   return issues;
 }

@@ -350,9 +350,9 @@ void Tracer::RunNode(std::int32_t index) {
   if (!reached || node.kind == OpKind::kLeaf) return;  // a leaf keeps what it was given
   fuses_ = node.compiled;
   if (node.kind == OpKind::kCheckpoint) return RunCheckpoint(index);
-  if (node.kind == OpKind::kUnitExit) units_->BeforeBackward(node.unit);
+  if (node.kind == OpKind::kUnitExit) node.units->BeforeBackward(node.unit);
   if (node.kind == OpKind::kUnitEntry) {
-    units_->AfterBackward(node.unit);
+    node.units->AfterBackward(node.unit);
     if (node.saved_count > 0) {
       HoldToEnd(node.saved[0]);
       HoldToEnd(node.gradients[0]);
@@ -473,7 +473,7 @@ void Tracer::Backward(Value loss) {
     }
     RunNode(i);
   }
-  if (units_ != nullptr) units_->EndBackward();
+  for (ShardedUnits* units : in_backward_) units->EndBackward();
   ReleaseHeldToEnd();
   held_.push_back(std::move(loss));
 }

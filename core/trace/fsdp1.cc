@@ -21,7 +21,7 @@ void Fsdp1Units::Gather(Unit& unit) {
   if (unit.whole) return;
   double cast_elements = 0;
   for (const Parameter& parameter : unit.parameters) {
-    if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.shard_elements;
+    if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.together * parameter.shard_elements;
   }
   StorageId brought = BringFromHost(unit);
   StorageId cast = kNoStorage;  // FlatParameter._mp_shard
@@ -34,19 +34,39 @@ void Fsdp1Units::Gather(Unit& unit) {
 }
 
 void Fsdp1Units::BeforeForward(std::int32_t unit) {
-  if (unit == 0) EndCarriedGradients();
+  if (unit == 0 && summoned_ == kNoStorage) EndCarriedGradients();
   Gather(At(unit));
 }
 
-/// The root's parameters stay: backward begins with them.
+/// The root's parameters stay: backward begins with them, where there is one (_post_forward_reshard).
 void Fsdp1Units::AfterForward(std::int32_t unit) {
-  if (reshards_ && unit != 0) FreeWhole(At(unit));
+  if (!StaysWhole(unit, WithGradients())) FreeWhole(At(unit));
+}
+
+/// summon_full_params(recurse=False): the root's flat parameter in its own dtype, in place of that of mixed precision
+/// (_flat_param.py, _get_padded_unsharded_flat_param). The wrapper is not called, so no hook of the root's runs.
+void Fsdp1Units::BeginGeneration() {
+  Unit& root = At(0);
+  FreeWhole(root);
+  double bytes = 0;
+  for (const Parameter& parameter : root.parameters) {
+    bytes += parameter.together * parameter.whole_elements * BytesPerElement(parameter.shard_dtype);
+  }
+  StorageId brought = BringFromHost(root);
+  summoned_ = Allocate(bytes, Dtype::kUint8, Term::kGathered, Stream::kGather, "root in its own dtype");
+  Release(brought);
+  root.whole = true;
+}
+
+void Fsdp1Units::EndGeneration() {
+  At(0).whole = false;
+  Release(summoned_);
 }
 
 void Fsdp1Units::BeforeBackward(std::int32_t unit) {
   Gather(At(unit));
   const std::int32_t next = Previous(unit);
-  if (prefetches_ && next > 0) Gather(At(next));
+  if (prefetches_ && next > 0 && At(next).in_backward) Gather(At(next));
 }
 
 void Fsdp1Units::AfterBackward(std::int32_t unit) {
@@ -80,6 +100,7 @@ void Fsdp1Units::Reduce(Unit& unit) {
 
 void Fsdp1Units::EndBackward() {
   for (std::int32_t unit = units() - 1; unit >= 0; --unit) {
+    FreeUnreached(At(unit));
     if (!At(unit).backward_done) AfterBackward(unit);
   }
 }

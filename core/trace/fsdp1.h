@@ -19,12 +19,15 @@ class Fsdp1Units : public ShardedUnits {
   void BeforeForward(std::int32_t unit) override;
   void AfterForward(std::int32_t unit) override;
   void EndForward() override {}
+  void BeginGeneration() override;
+  void EndGeneration() override;
   void BeforeBackward(std::int32_t unit) override;
   void AfterBackward(std::int32_t unit) override;
   void EndBackward() override;
 
  private:
   Stream StreamOfWhole() const override { return Stream::kGather; }
+  bool StaysWhole(std::int32_t unit, bool /*with_gradients*/) const override { return !reshards_ || unit == 0; }
   double ShardElements(const WeightShape& shape, double ranks) const override;
   void Gather(Unit& unit);
   void Reduce(Unit& unit);
@@ -33,6 +36,7 @@ class Fsdp1Units : public ShardedUnits {
   /// _needs_pre_backward_unshard), and under reentrant checkpointing it gets that when its layer is run again.
   const bool prefetches_;
   const bool holds_inputs_;
+  StorageId summoned_ = kNoStorage;  ///< the root's parameters during generation
 };
 
 }  // namespace tunefit

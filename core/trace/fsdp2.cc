@@ -19,9 +19,10 @@ void Fsdp2Units::Gather(Unit& unit) {
   double bytes = 0;
   double elements = 0;
   for (const Parameter& parameter : unit.parameters) {
-    if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.shard_elements;
-    elements += parameter.whole_elements;
-    bytes += parameter.whole_elements * BytesPerElement(parameter.whole_dtype);
+    if (parameter.shard_dtype != parameter.whole_dtype) cast_elements += parameter.together * parameter.shard_elements;
+    const double whole_elements = parameter.together * parameter.whole_elements;
+    elements += whole_elements;
+    bytes += whole_elements * BytesPerElement(parameter.whole_dtype);
   }
   StorageId brought = BringFromHost(unit);
   StorageId cast = kNoStorage;
@@ -43,7 +44,7 @@ void Fsdp2Units::BeforeForward(std::int32_t unit) {
 }
 
 void Fsdp2Units::AfterForward(std::int32_t unit) {
-  if (reshards_) FreeWhole(At(unit));
+  if (!StaysWhole(unit, WithGradients())) FreeWhole(At(unit));
 }
 
 void Fsdp2Units::EndForward() { Release(copied_out_); }
@@ -80,9 +81,12 @@ void Fsdp2Units::Reduce(const Unit& unit) {
 }
 
 /// The root's inputs need no gradient, so its hook runs when the whole pass has ended, and so does that of any unit
-/// like it.
+/// like it. Layers are gathered ahead by the order of the forward pass alone: one that backward never came to is let go
+/// here (finalize_backward).
 void Fsdp2Units::EndBackward() {
   for (std::int32_t unit = 0; unit < units(); ++unit) {
+    Release(At(unit).gathered);
+    FreeUnreached(At(unit));
     if (!At(unit).backward_done) AfterBackward(unit);
   }
   Release(reducing_);

@@ -20,6 +20,7 @@ class Fsdp2Units : public ShardedUnits {
 
  private:
   Stream StreamOfWhole() const override { return Stream::kCompute; }
+  bool StaysWhole(std::int32_t /*unit*/, bool /*with_gradients*/) const override { return !reshards_; }
   double ShardElements(const WeightShape& shape, double ranks) const override;
   void Gather(Unit& unit);
   void Reduce(const Unit& unit);

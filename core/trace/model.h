@@ -10,6 +10,7 @@ namespace tunefit {
 /// A model as its library built it, ready to be run as often as a task runs it.
 struct TracedModel {
   const Workload* workload = nullptr;
+  ShardedUnits* units = nullptr;  ///< null where its parameters are not sharded
   LayerStack layers;
   std::optional<LayerStack> encoder;  ///< of an encoder-decoder, whose decoder `layers` is
   Value table, positions, token_types;

@@ -24,7 +24,15 @@ std::vector<Pass> TracePasses(const Workload& workload);
 /// MEM-111  Generation by `model.generate` with its cache, where the training process generates: in grpo the prompts'
 /// pass, then the cache at its longest (Axis::kKept counts whole sequences); in ppo the cache beside the scores of
 /// every generated token, and then those scores beside the passes of reference, value and reward models. All
-/// completions that the training steps until the next rollout share are generated at once.
+/// completions that the training steps until the next rollout share are generated at once. Of a sharded model
+/// DeepSpeed's stage 3 gathers all for that, FSDP the root and one layer after the other, fully_shard one layer after
+/// the other.
 Pass TraceRollout(const Workload& workload);
+
+/// An adapter that stage 3 divides is merged for another engine with all parameters gathered.
+bool GathersForEngine(const Workload& workload);
+
+/// MEM-111  That moment: trl/generation/vllm_generation.py, sync_weights.
+Pass TraceHandover(const Workload& workload);
 
 }  // namespace tunefit

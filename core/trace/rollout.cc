@@ -1,11 +1,12 @@
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/model/kv_cache.h"
 #include "core/trace/companions.h"
 #include "core/trace/loss.h"
-#include "core/trace/optimizer.h"
 #include "core/trace/passes.h"
 
 namespace tunefit {
@@ -17,7 +18,7 @@ constexpr std::int64_t kScoredAtOnce = 64;
 class RolloutTrace {
  public:
   RolloutTrace(Tracer& tracer, const Workload& workload)
-      : tracer_(tracer), workload_(workload), policy_(MakeModel(tracer, workload, Unrolling::kFolded)) {
+      : tracer_(tracer), workload_(workload), policy_(MakeWrapped(tracer, workload, Unrolling::kFolded, units_)) {
     MakeCompanions(tracer, workload, Unrolling::kFolded, companions_);
     tracer_.scope = {"inputs", Term::kInputs, false};
     ids_ = tracer_.Input({1, Axis::kTokens}, Dtype::kInt64, "input_ids");
@@ -26,25 +27,51 @@ class RolloutTrace {
   void Grpo();
   /// `per_sequence`: completions of the whole rollout for each one that is scored at a time.
   void Ppo(double per_sequence);
+  void Handover();
+  std::vector<StorageId> Shards() const { return companions_.Shards(units_.get()); }
 
  private:
+  /// All models that one wrapper holds: ppo's policy and critic are one to it.
+  std::vector<ShardedUnits*> Wrapped() const;
+  void BeginGeneration();
+  void EndGeneration();
   /// Keys and values of all layers for so many tokens of every sequence.
   Value Cache(std::int64_t tokens);
   /// One layer's keys while a token is appended to them: the old and the new ones exist together.
   Value GrownKeys(std::int64_t tokens);
   void Score(const TracedModel& model);
   Dtype KeyDtype() const;
-  Dtype ValueDtype() const { return tracer_.autocast().value_or(workload_.precision.weights); }
+  Dtype ValueDtype() const { return tracer_.autocast().value_or(DtypeAtWork(workload_)); }
 
   Tracer& tracer_;
   const Workload& workload_;
+  std::unique_ptr<ShardedUnits> units_;
   TracedModel policy_;
   Companions companions_;
   Value ids_;
 };
 
 /// Under autocast the rotary tables are in the residual stream's dtype, and rotated keys take the wider one.
-Dtype RolloutTrace::KeyDtype() const { return Promote(ValueDtype(), workload_.precision.weights); }
+Dtype RolloutTrace::KeyDtype() const { return Promote(ValueDtype(), DtypeAtWork(workload_)); }
+
+std::vector<ShardedUnits*> RolloutTrace::Wrapped() const {
+  std::vector<ShardedUnits*> wrapped;
+  for (ShardedUnits* units : {units_.get(), companions_.value.units.get()}) {
+    if (units != nullptr) wrapped.push_back(units);
+  }
+  return wrapped;
+}
+
+void RolloutTrace::BeginGeneration() {
+  const std::vector<ShardedUnits*> wrapped = Wrapped();
+  if (wrapped.empty()) return;
+  tracer_.BeginSection(Moment::kRollout, -1, 1, 1);
+  for (ShardedUnits* units : wrapped) units->BeginGeneration();
+}
+
+void RolloutTrace::EndGeneration() {
+  for (ShardedUnits* units : Wrapped()) units->EndGeneration();
+}
 
 Value RolloutTrace::Cache(std::int64_t tokens) {
   tracer_.scope = {"past_key_values", Term::kKvCache, false};
@@ -64,25 +91,36 @@ Value RolloutTrace::GrownKeys(std::int64_t tokens) {
 void RolloutTrace::Grpo() {
   const auto vocabulary = static_cast<double>(workload_.architecture.vocab_size);
   const Size last{vocabulary, Axis::kSequences};
+  BeginGeneration();
   {
     const Value prompt_cache = Cache(workload_.rollout.prompt_length);
     LayerContext context;
     const Value hidden = RunModel(tracer_, policy_, ids_, context, Moment::kRollout);
+    const Value out = LeaveModel(tracer_, policy_, hidden);
   }
   tracer_.EndAutocast();
   tracer_.BeginSection(Moment::kRollout, -1, 1, 1);
   const Value cache = Cache(workload_.batch.sequence_length);
   const Value keys = GrownKeys(workload_.batch.sequence_length);
+  if (units_) units_->RunThrough();
   tracer_.scope = {"generate", Term::kLogitsAndLoss, false};
   const Value logits = tracer_.Empty(last, ValueDtype(), "logits of the last token");
   const Value upcast = tracer_.Empty(last, Dtype::kFp32, "logits in fp32");
   const Value scores = tracer_.Empty(last, Dtype::kFp32, "scores");
   const Value probabilities = tracer_.Empty(last, Dtype::kFp32, "probabilities");
+  if (units_) units_->LeaveRoot();
+  EndGeneration();
+}
+
+void RolloutTrace::Handover() {
+  BeginGeneration();
+  EndGeneration();
 }
 
 /// trl/experimental/ppo/ppo_trainer.py, forward and get_reward: with every layer's states, outside autocast.
 void RolloutTrace::Score(const TracedModel& model) {
   const Architecture& architecture = model.workload->architecture;
+  const RunsModel run(tracer_, model);
   LayerContext context;
   const Value hidden = RunModel(tracer_, model, ids_, context, Moment::kRollout);
   tracer_.scope = {"hidden_states", Term::kWorkspace, false};
@@ -90,10 +128,10 @@ void RolloutTrace::Score(const TracedModel& model) {
   const Value all = tracer_.Empty({states, Axis::kTokens}, tracer_.DtypeOf(hidden), "hidden states");
   tracer_.scope = {model.head.path, Term::kLogitsAndLoss, false};
   if (architecture.labels > 0) {
-    const Value scores = Forward(tracer_, model.head, hidden);
+    const Value scores = LeaveModel(tracer_, model, Forward(tracer_, model.head, hidden));
     return;
   }
-  const Value logits = TraceLogits(tracer_, *model.workload, model.head, hidden);
+  const Value logits = LeaveModel(tracer_, model, TraceLogits(tracer_, *model.workload, model.head, hidden));
   const auto vocabulary = static_cast<double>(architecture.vocab_size);
   const Value response = tracer_.Narrow(logits, {vocabulary, Axis::kKept});
   const Value log_probabilities = tracer_.LogProbabilities(response, vocabulary);
@@ -103,6 +141,7 @@ void RolloutTrace::Score(const TracedModel& model) {
 void RolloutTrace::Ppo(double per_sequence) {
   const Size scores{static_cast<double>(workload_.architecture.vocab_size) * per_sequence, Axis::kKept};
   tracer_.SetAutocast(std::nullopt);
+  BeginGeneration();
   tracer_.BeginSection(Moment::kRollout, -1, 1, 1);
   Value stacked;
   {
@@ -114,16 +153,34 @@ void RolloutTrace::Ppo(double per_sequence) {
   tracer_.scope = {"generate", Term::kLogitsAndLoss, false};
   const Value padded = tracer_.Empty(scores, Dtype::kFp32, "padded scores");
   stacked.Drop();
-  if (workload_.reference == Reference::kCopy) Score(*companions_.reference);
+  EndGeneration();
+  if (workload_.reference == Reference::kCopy) Score(*companions_.reference.model);
   if (workload_.reference == Reference::kAdapterOff) {
     const WithoutGradients scope(tracer_, true);
     Score(policy_);
   }
-  Score(*companions_.value);
-  Score(*companions_.reward);
+  Score(*companions_.value.model);
+  Score(*companions_.reward.model);
 }
 
 }  // namespace
+
+bool GathersForEngine(const Workload& workload) {
+  return workload.parallel.strategy == Strategy::kZero3 && workload.method.kind == MethodKind::kLora;
+}
+
+Pass TraceHandover(const Workload& workload) {
+  Pass handover;
+  handover.sequences = 1;
+  handover.length = 1;
+  handover.kept = 1;
+  Tracer tracer(AutocastOf(workload), false);
+  RolloutTrace trace(tracer, workload);
+  trace.Handover();
+  handover.step = tracer.Finish();
+  AddLasting(handover.step, workload, trace.Shards());
+  return handover;
+}
 
 Pass TraceRollout(const Workload& workload) {
   const Batch& batch = workload.batch;
@@ -136,7 +193,7 @@ Pass TraceRollout(const Workload& workload) {
   rollout.length = static_cast<double>(ppo ? batch.sequence_length : prompt);
   rollout.kept = static_cast<double>(ppo ? batch.sequence_length - prompt : batch.sequence_length);
 
-  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt, false);
+  Tracer tracer(AutocastOf(workload), false);
   RolloutTrace trace(tracer, workload);
   {
     const WithoutGradients scope(tracer);
@@ -147,7 +204,7 @@ Pass TraceRollout(const Workload& workload) {
     }
   }
   rollout.step = tracer.Finish();
-  AddOptimizer(rollout.step, workload);
+  AddLasting(rollout.step, workload, trace.Shards());
   return rollout;
 }
 

@@ -17,6 +17,8 @@ ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
       reshards_(workload.parallel.reshard_after_forward),
       offloads_(workload.parallel.offloads_parameters),
       upcasts_trainable_(workload.habits.fsdp_upcasts_trainable && workload.precision.autocast),
+      // TRL's prepare_fsdp (trl/models/utils.py) calls fully_shard on a frozen model as a whole, on none of its layers.
+      wraps_layers_(workload.parallel.strategy != Strategy::kFsdp2 || workload.method.kind != MethodKind::kFrozen),
       tracer_(tracer),
       units_(1) {}
 
@@ -33,12 +35,19 @@ double ShardedUnits::Divide(const WeightShape& shape, StorageId shard, bool trai
   return resident.elements.coefficient;
 }
 
-void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool trainable) {
-  Divide(shape, shard, trainable);
+void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count) {
+  const double whole_elements = Divide(shape, shard, trainable) * ranks_;
+  const Dtype dtype = tracer_.step_.storages[static_cast<std::size_t>(shard)].dtype;
+  apart_bytes_ += static_cast<double>(count) * whole_elements * BytesPerElement(IsFloat(dtype) ? compute_ : dtype);
 }
 
-ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable) {
+ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable,
+                                             std::int64_t count) {
   Parameter parameter;
+  parameter.shard = shard;
+  parameter.count = count;
+  // A layer's section is repeated with its unit's hooks; the root's hooks run once for all that it owns.
+  parameter.together = open_ == 0 ? static_cast<std::int32_t>(count) : 1;
   parameter.shard_elements = Divide(shape, shard, trainable);
   const Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
   parameter.whole_elements = parameter.shard_elements * RanksOf(resident);
@@ -77,19 +86,66 @@ StorageId ShardedUnits::BringFromHost(const Unit& unit) {
   if (!offloads_ || unit.whole) return kNoStorage;
   double bytes = 0;
   for (const Parameter& parameter : unit.parameters) {
-    bytes += parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
+    bytes += parameter.together * parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
   }
   return Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "shards from the host");
 }
 
 void ShardedUnits::AllocateWhole(Unit& unit) {
   if (std::exchange(unit.whole, true)) return;
-  for (const Parameter& parameter : unit.parameters) tracer_.step_.events.push_back({parameter.whole, 1});
+  for (const Parameter& parameter : unit.parameters) {
+    tracer_.step_.events.push_back({parameter.whole, parameter.together});
+  }
 }
 
 void ShardedUnits::FreeWhole(Unit& unit) {
   if (!std::exchange(unit.whole, false)) return;
-  for (const Parameter& parameter : unit.parameters) tracer_.step_.events.push_back({parameter.whole, -1});
+  for (const Parameter& parameter : unit.parameters) {
+    tracer_.step_.events.push_back({parameter.whole, -parameter.together});
+  }
+}
+
+void ShardedUnits::ChangeAll(const Unit& unit, std::int32_t sign) {
+  for (const Parameter& parameter : unit.parameters) {
+    tracer_.step_.events.push_back({parameter.whole, sign * static_cast<std::int32_t>(parameter.count)});
+  }
+}
+
+void ShardedUnits::GatherAll() {
+  for (const Unit& unit : units_) ChangeAll(unit, 1);
+  if (apart_bytes_ > 0) {
+    apart_ = Allocate(apart_bytes_, Dtype::kUint8, Term::kGathered, StreamOfWhole(), "parameters that never run");
+  }
+}
+
+void ShardedUnits::FreeAll() {
+  Release(apart_);
+  for (const Unit& unit : units_) ChangeAll(unit, -1);
+}
+
+void ShardedUnits::FreeUnreached(Unit& unit) {
+  if (!unit.in_backward && std::exchange(unit.whole, false)) ChangeAll(unit, -1);
+}
+
+void ShardedUnits::KeepGathered() {
+  for (std::int32_t number = 0; number < units(); ++number) {
+    if (!StaysWhole(number, false)) continue;
+    Unit& unit = At(number);
+    unit.whole = true;
+    for (const Parameter& parameter : unit.parameters) {
+      Storage& whole = tracer_.step_.storages[static_cast<std::size_t>(parameter.whole)];
+      whole.term = tracer_.step_.storages[static_cast<std::size_t>(parameter.shard)].term;
+      tracer_.step_.weights.push_back({parameter.whole, parameter.count});
+    }
+  }
+}
+
+void ShardedUnits::RunThrough() {
+  BeforeForward(0);
+  for (std::int32_t unit = 1; unit < units(); ++unit) {
+    BeforeForward(unit);
+    AfterForward(unit);
+  }
 }
 
 ShardedUnits::Gradients ShardedUnits::CountGradients(const Unit& unit) const {
@@ -119,6 +175,7 @@ void ShardedUnits::KeepReduced(StorageId reduced) {
 }
 
 void ShardedUnits::CarryGradients() {
+  carries_ = true;
   Step& step = tracer_.step_;
   for (const Resident& weight : step.trained) {
     Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
@@ -131,16 +188,17 @@ void ShardedUnits::CarryGradients() {
 
 void ShardedUnits::EndCarriedGradients() {
   if (tracer_.step_.gradients_alive) return;  // they are being added to
+  if (!std::exchange(carries_, false)) return;
   for (const Resident& gradient : tracer_.step_.carried_gradients) {
     tracer_.step_.events.push_back({gradient.storage, -static_cast<std::int32_t>(gradient.count)});
   }
 }
 
 std::unique_ptr<ShardedUnits> MakeShardedUnits(Tracer& tracer, const Workload& workload) {
-  // DeepSpeed's stage 3 gathers on a single rank, too.
-  if (workload.parallel.strategy == Strategy::kZero3) return std::make_unique<Zero3Units>(tracer, workload);
-  if (workload.parallel.Shards() < 2) return nullptr;
+  if (!GathersParameters(workload.parallel)) return nullptr;
   switch (workload.parallel.strategy) {
+    case Strategy::kZero3:
+      return std::make_unique<Zero3Units>(tracer, workload);
     case Strategy::kFsdp:
       return std::make_unique<Fsdp1Units>(tracer, workload);
     case Strategy::kFsdp2:

@@ -11,6 +11,7 @@ namespace tunefit {
 
 /// What a library that shards parameters does around the modules it wraps: torch's module and gradient hooks. A unit is
 /// a wrapped module; its parameters are gathered and freed together. Unit 0 is the root, which owns what no layer does.
+/// Each model that a task wraps has units of its own.
 ///
 /// On every rank a parameter is a shard (resident) and, while its unit is gathered, the whole tensor, whose storage
 /// comes and goes by these hooks and not by references: the libraries resize it under autograd's hands.
@@ -21,6 +22,8 @@ class ShardedUnits {
   ShardedUnits(const ShardedUnits&) = delete;
   ShardedUnits& operator=(const ShardedUnits&) = delete;
 
+  /// Layers are units; else every parameter is the root's.
+  bool wraps_layers() const { return wraps_layers_; }
   /// The parameters declared from here on belong to a new unit; its number. Units are opened in the order of the
   /// forward pass.
   std::int32_t Open();
@@ -28,15 +31,15 @@ class ShardedUnits {
   void Close() { open_ = 0; }
 
   /// Makes the resident `shard`, which holds a whole parameter of that shape, one rank's share of it, and adds the
-  /// whole tensor that the modules compute with: its storage and dtype.
+  /// whole tensor that the modules compute with: its storage and dtype. `count` of them are alike in the model.
   struct Declared {
     StorageId shard = kNoStorage;
     StorageId whole = kNoStorage;
     Dtype dtype = Dtype::kFp32;
   };
-  Declared Declare(const WeightShape& shape, StorageId shard, bool trainable);
+  Declared Declare(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count);
   /// The same of a parameter that no unit ever gathers: it stays a share.
-  void DeclareApart(const WeightShape& shape, StorageId shard, bool trainable);
+  void DeclareApart(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count);
   /// The node at which autograd leaves the gradient of the parameter declared last.
   void SetLeaf(std::int32_t node) { At(open_).parameters.back().leaf = node; }
 
@@ -45,7 +48,21 @@ class ShardedUnits {
 
   /// The last step's gradients are still there when this one begins.
   void CarryGradients();
+  /// Of a model that only runs without gradients: what stays gathered after a pass has been so since its first one.
+  void KeepGathered();
+  /// Backward will come to this unit: its output asks for a gradient.
+  void ExpectBackward(std::int32_t unit) { At(unit).in_backward = true; }
+  /// A forward pass of which nothing but gathering and freeing layer after layer is wanted; the root is left gathered.
+  void RunThrough();
+  void LeaveRoot() {
+    AfterForward(0);
+    EndForward();
+  }
 
+  /// What TRL does around `generate`, which calls the model within the wrapper (unwrap_model_for_generation,
+  /// trl/models/utils.py; summon_full_params, trl/distributed.py): nothing where its layers' hooks serve there, too.
+  virtual void BeginGeneration() {}
+  virtual void EndGeneration() {}
   /// A unit's input and its gradient outlive the unit's backward pass, to the end of the whole one.
   virtual bool HoldsInputs() const { return false; }
   virtual void BeforeForward(std::int32_t unit) = 0;
@@ -57,7 +74,10 @@ class ShardedUnits {
 
  protected:
   struct Parameter {
+    StorageId shard = kNoStorage;
     StorageId whole = kNoStorage;
+    std::int64_t count = 1;     ///< alike, in all layers that the unit stands for
+    std::int32_t together = 1;  ///< of them, those that one unit gathers
     double whole_elements = 0;  ///< padded to a multiple of the ranks
     double shard_elements = 0;
     Dtype shard_dtype = Dtype::kFp32;
@@ -68,12 +88,17 @@ class ShardedUnits {
     std::vector<Parameter> parameters;
     StorageId gathered = kNoStorage;  ///< the buffer of an all-gather under way
     bool whole = false;               ///< the parameters exist as a whole
+    bool in_backward = false;         ///< its output asks for a gradient
     bool backward_done = false;
   };
 
   /// Makes the resident a share, in the dtype that the library keeps it in; its elements.
   double Divide(const WeightShape& shape, StorageId shard, bool trainable);
   Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
+  /// A unit's parameters are still whole when its forward pass is over.
+  virtual bool StaysWhole(std::int32_t unit, bool with_gradients) const = 0;
+  /// Gradients are asked for in the pass at hand.
+  bool WithGradients() const { return tracer_.gradients(); }
   /// The stream that whole parameters are allocated on.
   virtual Stream StreamOfWhole() const = 0;
   double RanksOf(const Storage& weight) const { return weight.of_expert ? expert_ranks_ : ranks_; }
@@ -88,6 +113,11 @@ class ShardedUnits {
   StorageId BringFromHost(const Unit& unit);
   void AllocateWhole(Unit& unit);
   void FreeWhole(Unit& unit);
+  /// The end of a unit that backward never came to, with all the layers that it stands for.
+  void FreeUnreached(Unit& unit);
+  /// All of a model's parameters at once, whatever unit they are of, or none.
+  void GatherAll();
+  void FreeAll();
   /// The gradients that autograd has left at a unit's parameters, padded, and one rank's share of them.
   struct Gradients {
     double elements = 0;
@@ -109,8 +139,14 @@ class ShardedUnits {
   const bool reshards_;
 
  private:
+  void ChangeAll(const Unit& unit, std::int32_t sign);
+
   const bool offloads_;           ///< shards and their gradients
   const bool upcasts_trainable_;  ///< accelerate: trained parameters become fp32 under mixed precision
+  const bool wraps_layers_;
+  double apart_bytes_ = 0;  ///< of parameters that no unit gathers, whole
+  StorageId apart_ = kNoStorage;
+  bool carries_ = false;  ///< gradients of the last step, until the next pass begins
   Tracer& tracer_;
   std::vector<Unit> units_;
   std::vector<StorageId> shards_;

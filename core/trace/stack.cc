@@ -65,7 +65,7 @@ std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const
       stretch.first_layer = first_layer;
       stretch.piece = run.piece;
       for (std::size_t k = 0; k < run.period.size(); ++k) {
-        const std::int32_t unit = units != nullptr ? units->Open() : -1;
+        const std::int32_t unit = units != nullptr && units->wraps_layers() ? units->Open() : -1;
         factory.InTrainedLayer(first_layer >= FirstTrainedLayer(workload));
         LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, {repeats, true});
         layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));

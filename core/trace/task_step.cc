@@ -1,12 +1,11 @@
 #include "core/trace/task_step.h"
 
-#include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/trace/companions.h"
 #include "core/trace/loss.h"
-#include "core/trace/model_inputs.h"
-#include "core/trace/optimizer.h"
 
 namespace tunefit {
 namespace {
@@ -23,7 +22,7 @@ class TaskTrace {
   TaskTrace(Tracer& tracer, const Workload& workload, Unrolling unrolling)
       : tracer_(tracer),
         workload_(workload),
-        policy_(MakeModel(tracer, workload, unrolling)),
+        policy_(MakeWrapped(tracer, workload, unrolling, units_)),
         vocabulary_(static_cast<double>(workload.architecture.vocab_size)) {
     MakeCompanions(tracer, workload, unrolling, companions_);
     tracer_.scope = {"inputs", Term::kInputs, false};
@@ -36,6 +35,7 @@ class TaskTrace {
     context_ = {};
     critic_context_ = {};
   }
+  std::vector<StorageId> Shards() const { return companions_.Shards(units_.get()); }
 
  private:
   Value Dpo();
@@ -60,6 +60,7 @@ class TaskTrace {
 
   Tracer& tracer_;
   const Workload& workload_;
+  std::unique_ptr<ShardedUnits> units_;
   TracedModel policy_;
   Companions companions_;
   LayerContext context_, critic_context_;  ///< recomputations read them in backward
@@ -75,6 +76,7 @@ Value TaskTrace::PolicyLogits() {
 
 Value TaskTrace::LogitsWithoutGradients(const TracedModel& model, bool disables_adapters) {
   const WithoutGradients scope(tracer_, disables_adapters);
+  const RunsModel run(tracer_, model);
   LayerContext context;
   const Value hidden = RunModel(tracer_, model, ids_, context, Moment::kReference);
   return ReturnedLogits(tracer_, model, hidden);
@@ -82,7 +84,7 @@ Value TaskTrace::LogitsWithoutGradients(const TracedModel& model, bool disables_
 
 Value TaskTrace::ReferenceLogits() {
   if (workload_.reference == Reference::kAdapterOff) return LogitsWithoutGradients(policy_, true);
-  return LogitsWithoutGradients(*companions_.reference, false);
+  return LogitsWithoutGradients(*companions_.reference.model, false);
 }
 
 Value TaskTrace::LogProbabilities(const Value& logits) {
@@ -202,12 +204,13 @@ Value TaskTrace::Grpo() {
 /// trl/experimental/ppo/ppo_trainer.py, train: critic and policy in one forward pass, whose outputs, hidden states
 /// included, the loop still holds in backward.
 Value TaskTrace::Ppo() {
-  const TracedModel& critic = *companions_.value;
+  const TracedModel& critic = *companions_.value.model;
   Value values;
   {
+    const RunsModel run(tracer_, critic);
     const Value hidden = RunModel(tracer_, critic, ids_, critic_context_, Moment::kForward);
     tracer_.scope = {critic.head.path, Term::kLogitsAndLoss, false};
-    values = Forward(tracer_, critic.head, hidden);
+    values = LeaveModel(tracer_, critic, Forward(tracer_, critic.head, hidden));
   }
   const Value hidden = RunModel(tracer_, policy_, ids_, context_, Moment::kForward);
   tracer_.BeginSection(Moment::kLoss, -1, 1, 1);
@@ -241,6 +244,7 @@ Value TaskTrace::Classification() {
   logits = tracer_.Copy(tracer_.Narrow(logits, kOnePerSequence * labels), "pooled logits");
   tracer_.EndAutocast();
   if (workload_.precision.autocast) logits = tracer_.Cast(std::move(logits), Dtype::kFp32);
+  logits = LeaveModel(tracer_, policy_, logits);
   const Value classes = tracer_.Empty(kOnePerSequence, Dtype::kInt64, "classes");
   return tracer_.NegativeLogLikelihood(tracer_.Softmax(std::move(logits)), classes);
 }
@@ -269,64 +273,22 @@ Value TaskTrace::Loss() {
 }  // namespace
 
 Step TraceTaskStep(const Workload& workload, Unrolling unrolling) {
-  const GradientFate fate = GradientsAfterBackward(workload);
-  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt,
-                workload.batch.gradient_accumulation > 1 && fate == GradientFate::kStays);
-  tracer.DecideGradients(
-      fate, [&workload](const Step& step, const Resident& weight) { return UpdateBytes(step, workload, weight); });
+  Tracer tracer(AutocastOf(workload), AddsToGradients(workload));
+  DecideGradients(tracer, workload);
   TaskTrace trace(tracer, workload, unrolling);
-  tracer.Backward(trace.Loss());
+  Value loss = trace.Loss();
+  const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
+  tracer.Backward(std::move(loss));
   trace.EndContext();
   Step step = tracer.Finish();
-  AddOptimizer(step, workload);
+  AddLasting(step, workload, trace.Shards());
   return step;
 }
 
-namespace {
-
-/// Logits of so many evaluation batches as the model returns them, which a metric reads when all are there.
-Value EvaluatedLogits(Tracer& tracer, const Workload& workload, std::int64_t batches) {
-  if (batches < 1) return {};
-  const Habits& habits = workload.habits;
-  const bool upcast =
-      habits.logits_upcast == LogitsUpcast::kModel || (workload.precision.autocast && habits.outputs_upcast);
-  const Architecture& architecture = workload.architecture;
-  const bool classifies = architecture.labels > 0;
-  const auto width = static_cast<double>(batches * (classifies ? architecture.labels : architecture.vocab_size));
-  tracer.scope = {"predictions", Term::kLogitsAndLoss, false};
-  return tracer.Empty({width, classifies ? Axis::kSequences : Axis::kTokens},
-                      upcast ? Dtype::kFp32 : workload.precision.weights, "logits of the evaluation");
-}
-
-}  // namespace
-
-Step TraceEvaluation(const Workload& workload) {
-  Tracer tracer(workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt, false);
-  tracer.SetGradients(false);
-  const std::int64_t batches = workload.evaluation.kept_batches;
-  const Value earlier = EvaluatedLogits(tracer, workload, batches - 1);
-  if (workload.task == Task::kSft || workload.task == Task::kPretrain) {
-    const TracedModel model = MakeModel(tracer, workload, Unrolling::kFolded);
-    tracer.scope = {"inputs", Term::kInputs, false};
-    const Size data{1, TokensOfData(workload)};
-    const Value ids = tracer.Input(data, Dtype::kInt64, "input_ids");
-    const Value labels = tracer.Input(data, Dtype::kInt64, "labels");
-    const Value all_labels = LabelsOfAll(tracer, workload, labels);
-    LayerContext context;
-    const Value hidden = RunModel(tracer, model, ids, context, Moment::kEvaluate);
-    const Value loss = TraceLoss(tracer, workload, model.head, hidden, all_labels, {});
-  } else {
-    TaskTrace trace(tracer, workload, Unrolling::kFolded);
-    const Value loss = trace.Loss();
-    trace.EndContext();
-  }
-  // transformers' EvalLoopContainer joins every batch to those before: the old, the new and the joined exist together.
-  tracer.BeginSection(Moment::kEvaluate, -1, 1, 1);
-  const Value last = EvaluatedLogits(tracer, workload, std::min<std::int64_t>(batches, 1));
-  const Value joined = EvaluatedLogits(tracer, workload, batches);
-  Step step = tracer.Finish();
-  step.chunk = LossChunks(workload);
-  return step;
+std::vector<StorageId> RunTask(Tracer& tracer, const Workload& workload) {
+  TaskTrace trace(tracer, workload, Unrolling::kFolded);
+  const Value loss = trace.Loss();
+  return trace.Shards();
 }
 
 }  // namespace tunefit

@@ -126,11 +126,12 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   if (trainable) (idle == Idle::kNot ? step_.trained : step_.idle).push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
   if (idle != Idle::kNot) {
-    if (sharded && idle == Idle::kInRoot) units_->Declare(shape, weight.shard, trainable);
-    if (sharded && idle == Idle::kApart) units_->DeclareApart(shape, weight.shard, trainable);
+    const bool in_root = idle == Idle::kInRoot || (sharded && !units_->wraps_layers());
+    if (sharded && in_root) units_->Declare(shape, weight.shard, trainable, count);
+    if (sharded && !in_root) units_->DeclareApart(shape, weight.shard, trainable, count);
     return Wrap(weight.shard, elements, dtype, false);
   }
-  if (sharded) weight = units_->Declare(shape, weight.shard, trainable);
+  if (sharded) weight = units_->Declare(shape, weight.shard, trainable, count);
   Value value = Wrap(sharded ? weight.whole : weight.shard, elements, weight.dtype, false);
   At(value).cast_is_cached = untrained_leaves;
   if (!trainable) return value;
@@ -241,6 +242,7 @@ Value Tracer::EnterUnit(std::int32_t unit, const Value& x) {
   Value inside = Look(OpKind::kUnitEntry, x, SizeOf(x));
   if (!At(inside).requires_gradient) return inside;
   nodes_.back().unit = unit;
+  nodes_.back().units = units_;
   if (units_->HoldsInputs()) Keep(nodes_.back(), At(x).storage);
   return inside;
 }
@@ -248,7 +250,11 @@ Value Tracer::EnterUnit(std::int32_t unit, const Value& x) {
 Value Tracer::LeaveUnit(std::int32_t unit, const Value& x) {
   units_->AfterForward(unit);
   Value outside = Look(OpKind::kUnitExit, x, SizeOf(x));
-  if (At(outside).requires_gradient) nodes_.back().unit = unit;
+  if (!At(outside).requires_gradient) return outside;
+  nodes_.back().unit = unit;
+  nodes_.back().units = units_;
+  units_->ExpectBackward(unit);
+  if (std::find(in_backward_.begin(), in_backward_.end(), units_) == in_backward_.end()) in_backward_.push_back(units_);
   return outside;
 }
 

@@ -230,7 +230,8 @@ class Tracer {
   Size SizeOf(const Value& x) const;
 
   // --- sharded modules ----------------------------------------------------------------------------------------------
-  /// The hooks of a library that shards parameters; null where none does. They live as long as the tracer.
+  /// The hooks of a library that shards the parameters of the model that is declared or run from here on; null where
+  /// none does. They live as long as the tracer.
   void ShardWith(ShardedUnits* units) { units_ = units; }
   ShardedUnits* units() const { return units_; }
   /// The input of a sharded module, whose parameters are gathered now; `x` may be empty (the root has none).
@@ -314,6 +315,7 @@ class Tracer {
     bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
     std::int32_t unit = -1;           ///< kUnitEntry, kUnitExit: which sharded module
+    ShardedUnits* units = nullptr;    ///< and of which model
     Scope scope;
 
     /// A gradient of that input is asked for.
@@ -427,6 +429,7 @@ class Tracer {
   std::optional<Dtype> autocast_;
   bool gradients_ = true;
   ShardedUnits* units_ = nullptr;
+  std::vector<ShardedUnits*> in_backward_;  ///< whose models' outputs ask for a gradient
   Mode mode_ = Mode::kRecord;
   std::int32_t kept_ = 0;        ///< in kDiscard and kRecompute
   std::int32_t kept_limit_ = 0;  ///< in kRecompute

@@ -12,17 +12,22 @@ class Zero3Units : public ShardedUnits {
  public:
   using ShardedUnits::ShardedUnits;
 
-  void BeforeForward(std::int32_t unit) override { Fetch(At(unit)); }
+  void BeforeForward(std::int32_t unit) override;
   void AfterForward(std::int32_t unit) override;
   void EndForward() override {}
   void BeforeBackward(std::int32_t unit) override;
   void AfterBackward(std::int32_t unit) override;
   void EndBackward() override;
+  void BeginGeneration() override;
+  void EndGeneration() override;
 
  private:
   void Fetch(Unit& unit);
+  bool StaysWhole(std::int32_t unit, bool with_gradients) const override;
   Stream StreamOfWhole() const override { return Stream::kGather; }
   double ShardElements(const WeightShape& shape, double ranks) const override;
+
+  bool all_gathered_ = false;  ///< and no hook runs
 };
 
 }  // namespace tunefit

@@ -154,7 +154,7 @@ void RandomizeMethod(std::mt19937& random, Workload& workload) {
 }
 
 void RandomizeStages(std::mt19937& random, Workload& workload) {
-  if (Chance(random, 75) || workload.architecture.layers() < 2) return;
+  if (Chance(random, 75) || workload.architecture.layers() < 2 || workload.method.kind == MethodKind::kFreeze) return;
   workload.parallel.pipeline = Between(random, 1, std::min<std::int64_t>(4, workload.architecture.layers()));
   workload.parallel.gpus *= workload.parallel.pipeline;
   if (workload.parallel.pipeline == 1 || Chance(random, 60)) return;
@@ -173,7 +173,7 @@ void RandomizeExpertRanks(std::mt19937& random, Workload& workload) {
 }
 
 void RandomizeTensorRanks(std::mt19937& random, Workload& workload) {
-  if (Chance(random, 80) || workload.method.kind == MethodKind::kFreeze || workload.architecture.vision) return;
+  if (Chance(random, 80) || workload.architecture.vision) return;
   Workload shared = workload;
   shared.parallel.tensor = 2;
   shared.parallel.gpus *= 2;
@@ -235,7 +235,6 @@ Workload RandomWorkload(std::mt19937& random) {
   RandomizeStages(random, workload);
   RandomizeExpertRanks(random, workload);
   workload.compile = Chance(random, 20);
-  if (workload.method.kind == MethodKind::kFreeze) workload.parallel = {};  // not modelled together yet
   if (Chance(random, 15)) {
     workload.architecture.vision = MakeTower();
     workload.method.rank = std::min(workload.method.rank, workload.architecture.vision->hidden_size);

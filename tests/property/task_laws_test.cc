@@ -6,6 +6,7 @@
 #include "core/memory/estimate.h"
 #include "core/memory/moments.h"
 #include "core/memory/replay.h"
+#include "core/model/parameters.h"
 #include "core/trace/training_step.h"
 #include "tests/property/random_workload.h"
 
@@ -28,23 +29,32 @@ Workload WithTask(Workload workload, Task task) {
   workload.rollout.prompt_length = workload.batch.sequence_length;
   workload.rollout.completion_length = workload.batch.sequence_length;
   if (HasRollout(task)) workload.batch.sequence_length *= 2;
+  if (HasError(Validate(workload))) workload.parallel.strategy = Strategy::kZero3;  // no ppo where FSDP shards
   return workload;
 }
 
+bool ShardsModels(const Workload& workload) { return GathersParameters(workload.parallel); }
+
 class TaskLaws : public testing::Test {
  protected:
-  /// Calls `check` with random workloads on one GPU, each of its own seed, under each of the tasks.
+  /// Calls `check` with random workloads of whole models and sequences on a GPU, each of its own seed, under each of
+  /// the tasks.
   template <typename Check>
   void ForEachWorkload(std::initializer_list<Task> tasks, Check check) {
     for (unsigned seed = 1; seed <= kCases; ++seed) {
       std::mt19937 random(seed);
       Workload workload = test::RandomWorkload(random);
-      workload.parallel = {};
+      // Only ranks of data parallelism have these tasks.
+      workload.parallel.gpus = workload.parallel.Shards();
+      workload.parallel.tensor = workload.parallel.pipeline = 1;
+      workload.parallel.sequence_parallel = false;
       workload.compile = false;  // not modelled together
       for (const Task task : tasks) {
         SCOPED_TRACE(testing::Message() << "seed " << seed << ", task " << static_cast<int>(task) << ": "
                                         << test::Describe(workload));
-        check(WithTask(workload, task));
+        const Workload with_task = WithTask(workload, task);
+        ASSERT_FALSE(HasError(Validate(with_task)));
+        check(with_task);
         if (HasFatalFailure() || HasNonfatalFailure()) return;
       }
     }
@@ -105,7 +115,7 @@ TEST_F(TaskLaws, NothingOfAReferenceStaysButItsWeights) {
     workload.method = {};
     const bool buffered = !TraceTrainingStep(workload).gradient_buffers.empty();
     const bool plain = workload.quantization.kind == QuantizationKind::kNone && !buffered;
-    if (plain) {
+    if (plain && !ShardsModels(workload)) {
       EXPECT_EQ(copy, PhasesOf(workload).static_bytes);
     }
   });
@@ -148,6 +158,61 @@ TEST_F(TaskLaws, AShorterCompletionOfTheSameSequenceNeedsLess) {
     EXPECT_LE(half.peak_forward, whole.peak_forward);
     EXPECT_LE(half.peak_backward, whole.peak_backward);
     EXPECT_EQ(half.static_bytes, whole.static_bytes);
+  });
+}
+
+/// What a rank holds of all models and of the states of those that train.
+double HeldByRank(const Workload& workload) {
+  const Step step = TraceTrainingStep(workload);
+  const Replay replay = ReplayStep(step, AxesOf(step, workload, workload.batch));
+  return replay.weights + replay.optimizer_states;
+}
+
+TEST_F(TaskLaws, EachStageOfZeroHoldsNoMoreAndTogetherNoLess) {
+  ForEachWorkload({Task::kReward, Task::kDpo, Task::kGrpo, Task::kPpo}, [](Workload workload) {
+    workload.optimizer = Optimizer::kAdamwForeach;  // others have states that do not shrink with the shard
+    workload.parallel = {};
+    workload.parallel.gpus = 4;
+    workload.parallel.strategy = Strategy::kDdp;
+    const double copies = HeldByRank(workload);
+    double earlier = copies;
+    for (const Strategy stage : {Strategy::kZero1, Strategy::kZero2, Strategy::kZero3}) {
+      workload.parallel.strategy = stage;
+      workload.habits.fsdp_upcasts_trainable = false;
+      const double held = HeldByRank(workload);
+      EXPECT_LE(held, earlier) << static_cast<int>(stage);
+      EXPECT_GE(4 * held, copies) << static_cast<int>(stage);
+      earlier = held;
+    }
+  });
+}
+
+TEST_F(TaskLaws, AStrategyThatDividesNothingIsNone) {
+  ForEachWorkload({Task::kSequenceClassification, Task::kDpo, Task::kGrpo}, [](Workload workload) {
+    workload.parallel = {};
+    workload.evaluation.per_device = 2;
+    const Phases none = PhasesOf(workload);
+    for (const Strategy strategy : {Strategy::kDdp, Strategy::kFsdp, Strategy::kFsdp2}) {
+      workload.parallel.strategy = strategy;
+      const Phases one = PhasesOf(workload);
+      EXPECT_EQ(one.between_steps, none.between_steps);
+      EXPECT_EQ(one.peak_forward, none.peak_forward);
+      EXPECT_EQ(one.peak_step, none.peak_step);
+      EXPECT_EQ(one.rollout, none.rollout);
+      EXPECT_EQ(one.evaluate, none.evaluate);
+    }
+  });
+}
+
+TEST_F(TaskLaws, WhatStageThreeGeneratesWithIsWhole) {
+  ForEachWorkload({Task::kGrpo}, [](Workload workload) {
+    if (workload.quantization.kind != QuantizationKind::kNone) return;
+    workload.parallel = {};
+    workload.parallel.gpus = 4;
+    workload.parallel.strategy = Strategy::kZero3;
+    const Phases phases = PhasesOf(workload);
+    const auto parameters = static_cast<double>(CountParameters(workload.architecture).total());
+    EXPECT_GE(phases.rollout - phases.between_steps, BytesPerElement(workload.precision.compute) * parameters);
   });
 }
 

@@ -55,6 +55,14 @@ Json Reversed(const Json& json) {
   return object;
 }
 
+TEST_F(Report, AnEncodersEvaluationHasItsOwnHead) {
+  const Json report = Ask(R"({"version":1,"model":"bert-base-uncased","evaluation":{},)"
+                          R"("batch":{"per_device":1,"sequence_length":256}})");
+  const Json& phases = report["memory"]["per_gpu"]["phases"];
+  // Eight sequences of 256 tokens have 30,522 logits each, in fp32 after autocast, and their log-probabilities.
+  EXPECT_GT(phases["evaluate"].get<double>() - phases["between_steps"].get<double>(), 2 * 8.0 * 256 * 30522 * 4);
+}
+
 TEST_F(Report, TermsSumToThePeak) {
   for (const std::string& request : Requests()) {
     const Json report = Ask(request);

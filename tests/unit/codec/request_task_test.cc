@@ -128,7 +128,40 @@ TEST_F(TaskRequest, AnEvaluationKeepsWhatItIsToldTo) {
                 .workload.evaluation.kept_batches,
             2);
   EXPECT_EQ(Codes(R"("evaluation":{"keeps_logits":true})"), "missing_field@evaluation.examples ");
-  EXPECT_EQ(Codes(R"("evaluation":{},"parallel":{"gpus":2,"strategy":"fsdp2"})"), "not_modelled@evaluation ");
+  EXPECT_EQ(Codes(R"("evaluation":{},"parallel":{"gpus":2,"strategy":"fsdp2"})"), "");
+  EXPECT_EQ(Codes(R"("evaluation":{},"parallel":{"gpus":2,"pipeline":2})"), "not_modelled@evaluation ");
+}
+
+TEST_F(TaskRequest, RanksOfATaskDifferInTheirExamplesAlone) {
+  for (const char* strategy : {"ddp", "zero1", "zero2", "zero3", "fsdp", "fsdp2"}) {
+    const std::string parallel = R"("parallel":{"gpus":8,"strategy":")" + std::string(strategy) + R"("})";
+    for (const char* task : {"dpo", "orpo", "kto", "reward", "seqcls"}) {
+      EXPECT_EQ(Codes(R"("task":")" + std::string(task) + R"(",)" + parallel), "") << task << " " << strategy;
+    }
+    EXPECT_EQ(Codes(R"("task":"grpo",)" + kLengths + "," + parallel), "") << strategy;
+    const bool gathers = std::string(strategy).rfind("fsdp", 0) != 0;
+    EXPECT_EQ(Codes(R"("task":"ppo",)" + kLengths + "," + parallel), gathers ? "" : "not_modelled@parallel.strategy ")
+        << strategy;
+    EXPECT_EQ(Codes(R"("method":{"kind":"freeze"},)" + parallel), "") << strategy;
+  }
+  EXPECT_EQ(Codes(R"("task":"dpo","parallel":{"gpus":2,"tensor":2})"), "not_modelled@parallel.tensor ");
+  EXPECT_EQ(Codes(R"("task":"dpo","parallel":{"gpus":2,"pipeline":2})"), "not_modelled@parallel.pipeline ");
+  EXPECT_EQ(Codes(R"("task":"dpo","parallel":{"gpus":2,"context":2,"strategy":"ddp"})"),
+            "not_modelled@parallel.context ");
+  EXPECT_EQ(Codes(R"("task":"reward","parallel":{"gpus":2,"strategy":"device_map"})"),
+            "not_modelled@parallel.strategy ");
+  EXPECT_EQ(Codes(R"("method":{"kind":"freeze"},"parallel":{"gpus":2,"pipeline":2})"), "not_modelled@method.kind ");
+}
+
+TEST_F(TaskRequest, StatesOfATaskMayWaitOnTheHost) {
+  EXPECT_EQ(Codes(R"("task":"dpo","parallel":{"gpus":2,"strategy":"zero3","offload":{"optimizer":"cpu"}})"), "");
+}
+
+TEST_F(TaskRequest, GroupsAreThoseOfAllRanks) {
+  // Eight GPUs with a completion each are a group of eight.
+  EXPECT_EQ(Codes(R"("task":"grpo","rollout":{"prompt_length":8,"completion_length":8},"batch":{"per_device":1},)"
+                  R"("parallel":{"gpus":8,"strategy":"zero3"})"),
+            "");
 }
 
 }  // namespace
