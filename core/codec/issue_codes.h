@@ -58,6 +58,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
     {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},
     {"tensor_over_heads", "The attention heads are no multiple of the ranks that share them.", "value heads"},
+    {"tensor_over_width", "A width of the model is no multiple of the ranks that share it.", "value width name"},
     {"pipeline_over_layers", "More pipeline stages than layers.", "value high"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},
     // a Hugging Face config

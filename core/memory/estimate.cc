@@ -16,7 +16,7 @@ namespace {
 
 Phases PhasesOf(const Replay& replay) {
   Phases phases;
-  phases.static_bytes = replay.weights + replay.gradient_buffers;
+  phases.static_bytes = replay.weights + replay.weight_copies + replay.gradient_buffers;
   phases.between_steps = phases.static_bytes + replay.optimizer_states + replay.carried_gradients;
   phases.after_forward = replay.after_forward;
   phases.peak_forward = replay.peak_forward.bytes;

@@ -75,19 +75,66 @@ std::int64_t SharedHeads(const LightningAttention& attention) { return attention
 std::int64_t SharedHeads(const ShortConvolution& mixer) { return mixer.convolution.channels; }
 std::int64_t SharedHeads(const NoPart& /*none*/) { return 0; }
 
+/// What else of a part they share, by its name in a config.
+struct SharedWidth {
+  std::int64_t width;
+  const char* name;
+};
+using SharedWidths = std::vector<SharedWidth>;
+
+SharedWidths WidthsOf(const Attention& attention) { return {{attention.kv_heads, "num_key_value_heads"}}; }
+SharedWidths WidthsOf(const Mamba2& mamba) { return {{mamba.groups, "mamba_n_groups"}}; }
+SharedWidths WidthsOf(const GatedDelta& delta) { return {{delta.key_heads, "linear_num_key_heads"}}; }
+SharedWidths WidthsOf(const Mlp& mlp) { return {{mlp.width(), "intermediate_size"}}; }
+SharedWidths WidthsOf(const Experts& experts) {
+  SharedWidths widths = {{experts.expert.width(), "moe_intermediate_size"}};
+  if (experts.has_shared) widths.push_back({experts.shared.width(), "shared_expert_intermediate_size"});
+  return widths;
+}
+template <typename Part>
+SharedWidths WidthsOf(const Part& /*heads alone*/) {
+  return {};
+}
+
+void CannotShare(Issues& issues, std::int64_t ranks, const SharedWidth& shared) {
+  const std::string value = std::to_string(ranks);
+  const std::string width = std::to_string(shared.width);
+  issues.push_back(
+      {.code = "tensor_over_width",
+       .field = "parallel.tensor",
+       .message = std::string(shared.name) + ", " + width + ", cannot be divided among " + value + " ranks.",
+       .values = {{"value", value}, {"width", width}, {"name", shared.name}}});
+}
+
+/// True where ranks share the block evenly. Megatron-LM asserts each division (core/utils.py, divide;
+/// ssm/mamba_mixer.py), torchtitan's and transformers' shards of a head no longer fit its shape.
+bool ValidateShare(Issues& issues, std::int64_t ranks, const Block& block) {
+  const std::int64_t shared = std::visit([](const auto& mixer) { return SharedHeads(mixer); }, block.mixer);
+  if (shared % ranks != 0) {
+    const std::string value = std::to_string(ranks);
+    const std::string heads = std::to_string(shared);
+    issues.push_back({.code = "tensor_over_heads",
+                      .field = "parallel.tensor",
+                      .message = heads + " attention heads cannot be divided among " + value + " ranks.",
+                      .values = {{"value", value}, {"heads", heads}}});
+    return false;
+  }
+  SharedWidths widths = std::visit([](const auto& mixer) { return WidthsOf(mixer); }, block.mixer);
+  for (const SharedWidth& width : std::visit([](const auto& part) { return WidthsOf(part); }, block.feed_forward)) {
+    widths.push_back(width);
+  }
+  const auto odd = std::find_if(widths.begin(), widths.end(),
+                                [ranks](const SharedWidth& width) { return width.width % ranks != 0; });
+  if (odd == widths.end()) return true;
+  CannotShare(issues, ranks, *odd);
+  return false;
+}
+
+/// Layers of a model share their faults: the first is said.
 void ValidateShares(Issues& issues, const Workload& workload) {
-  const std::int64_t ranks = workload.parallel.tensor;
   for (const LayerRun& run : workload.architecture.runs) {
     for (const Block& block : run.period) {
-      const std::int64_t shared = std::visit([](const auto& mixer) { return SharedHeads(mixer); }, block.mixer);
-      if (shared % ranks == 0) continue;
-      const std::string value = std::to_string(ranks);
-      const std::string heads = std::to_string(shared);
-      issues.push_back({.code = "tensor_over_heads",
-                        .field = "parallel.tensor",
-                        .message = heads + " attention heads cannot be divided among " + value + " ranks.",
-                        .values = {{"value", value}, {"heads", heads}}});
-      return;
+      if (!ValidateShare(issues, workload.parallel.tensor, block)) return;
     }
   }
 }

@@ -130,6 +130,30 @@ Tracer::Results Tracer::Fp8Gradients(const Node& node) {
   return results;
 }
 
+/// TransformerEngine's _linear_backward: the gradient in FP8 for both products, the input's first; tokens of all ranks
+/// are joined in FP8 and transposed then.
+Tracer::Results Tracer::Fp8KeptGradients(const Node& node) {
+  Results results = kNoResults;
+  std::array<StorageId, 3> work{kNoStorage, kNoStorage, kNoStorage};
+  work[0] = Allocate(node.out_elements, Dtype::kFp8, "gradient in FP8");
+  if (node.transposes && node.Wants(1)) {
+    work[1] = Allocate(node.out_elements, Dtype::kFp8, "gradient in FP8, transposed");
+  }
+  if (node.joins_again) work[2] = Allocate(node.in_elements[0], Dtype::kFp8, "tokens of all ranks");
+  if (node.Wants(0)) results[0] = GradientLike(node, 0);
+  if (node.Wants(1)) {
+    const bool turns = node.joins_again && node.transposes;
+    const StorageId turned =
+        turns ? Allocate(node.in_elements[0], Dtype::kFp8, "tokens of all ranks, transposed") : kNoStorage;
+    results[1] = GradientLike(node, 1);
+    if (turns) Release(turned);
+  }
+  for (const StorageId storage : work) {
+    if (storage != kNoStorage) Release(storage);
+  }
+  return results;
+}
+
 /// Fused kernels add up the query's gradient in fp32; flash_attn makes the keys' and values' for every query head and
 /// sums them to the grouped ones (csrc/flash_attn/flash_api.cpp, mha_bwd; PyTorch's mem_eff_attention likewise for q).
 Tracer::Results Tracer::AttentionGradients(const Node& node) {
@@ -293,6 +317,8 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
       return GradientsInOrder(node, {1, 0});
     case OpKind::kFp8Linear:
       return Fp8Gradients(node);
+    case OpKind::kFp8KeptLinear:
+      return Fp8KeptGradients(node);
     case OpKind::kAddRows:
       return AddRowsGradients(node);
     case OpKind::kSplitMatmul:
