@@ -194,6 +194,14 @@ void ValidateEncoderDecoder(Issues& issues, const Workload& workload) {
   if (workload.compile) NotModelled(issues, "compile", "A compiled encoder-decoder is not modelled yet.");
 }
 
+/// Where layers that only images reach stand among those that run is not said.
+void ValidateCrossLayers(Issues& issues, const Workload& workload) {
+  constexpr const char* kWhy = "Layers of the language model that only images reach are modelled whole and together.";
+  if (workload.parallel.tensor > 1) NotModelled(issues, "parallel.tensor", kWhy);
+  if (workload.parallel.pipeline > 1) NotModelled(issues, "parallel.pipeline", kWhy);
+  if (workload.method.kind == MethodKind::kFreeze) NotModelled(issues, "method.kind", kWhy);
+}
+
 }  // namespace
 
 std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
@@ -238,6 +246,12 @@ Issues Validate(const Workload& workload) {
                       .field = "task",
                       .message = "An encoder trains as a masked language model (sft) or as a classifier (seqcls) here.",
                       .values = {}});
+  }
+  if (workload.architecture.distance_rows > 0 && workload.parallel.pipeline > 1) {
+    NotModelled(issues, "parallel.pipeline", "A table that the layers of all stages read is not modelled yet.");
+  }
+  if (workload.architecture.vision && workload.architecture.vision->reaches_into_language()) {
+    ValidateCrossLayers(issues, workload);
   }
   if (workload.architecture.encodes_source()) ValidateEncoderDecoder(issues, workload);
   ValidateShares(issues, workload);

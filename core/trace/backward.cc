@@ -116,44 +116,6 @@ Tracer::Results Tracer::ProductGradients(const Node& node, std::initializer_list
   return results;
 }
 
-/// torchao's matmul_with_hp_or_float8_args: the input's gradient first, each product on its own casts.
-Tracer::Results Tracer::Fp8Gradients(const Node& node) {
-  Results results = kNoResults;
-  for (const int i : {0, 1}) {
-    if (!node.Wants(static_cast<std::size_t>(i))) continue;
-    const StorageId gradient = Allocate(node.out_elements, Dtype::kFp8, "gradient in FP8");
-    const StorageId other = Allocate(node.in_elements[static_cast<std::size_t>(1 - i)], Dtype::kFp8, "operand in FP8");
-    results[static_cast<std::size_t>(i)] = GradientLike(node, i);
-    Release(other);
-    Release(gradient);
-  }
-  return results;
-}
-
-/// TransformerEngine's _linear_backward: the gradient in FP8 for both products, the input's first; tokens of all ranks
-/// are joined in FP8 and transposed then.
-Tracer::Results Tracer::Fp8KeptGradients(const Node& node) {
-  Results results = kNoResults;
-  std::array<StorageId, 3> work{kNoStorage, kNoStorage, kNoStorage};
-  work[0] = Allocate(node.out_elements, Dtype::kFp8, "gradient in FP8");
-  if (node.transposes && node.Wants(1)) {
-    work[1] = Allocate(node.out_elements, Dtype::kFp8, "gradient in FP8, transposed");
-  }
-  if (node.joins_again) work[2] = Allocate(node.in_elements[0], Dtype::kFp8, "tokens of all ranks");
-  if (node.Wants(0)) results[0] = GradientLike(node, 0);
-  if (node.Wants(1)) {
-    const bool turns = node.joins_again && node.transposes;
-    const StorageId turned =
-        turns ? Allocate(node.in_elements[0], Dtype::kFp8, "tokens of all ranks, transposed") : kNoStorage;
-    results[1] = GradientLike(node, 1);
-    if (turns) Release(turned);
-  }
-  for (const StorageId storage : work) {
-    if (storage != kNoStorage) Release(storage);
-  }
-  return results;
-}
-
 /// Fused kernels add up the query's gradient in fp32; flash_attn makes the keys' and values' for every query head and
 /// sums them to the grouped ones (csrc/flash_attn/flash_api.cpp, mha_bwd; PyTorch's mem_eff_attention likewise for q).
 Tracer::Results Tracer::AttentionGradients(const Node& node) {

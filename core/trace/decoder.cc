@@ -200,7 +200,7 @@ Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x) {
 }
 
 void LayerContext::DropTensors() {
-  for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask}) value->Drop();
+  for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask, &distance_table, &distances}) value->Drop();
   if (biases != nullptr) *biases = {};
 }
 

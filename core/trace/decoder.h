@@ -121,6 +121,8 @@ struct LayerContext {
   Value bias;                  ///< ALiBi's line for every head; empty otherwise
   Value source;                ///< the encoder's output, in an encoder-decoder's decoder
   Value cross_mask;            ///< as `mask`, over the source
+  Value distance_table;        ///< what all layers project (DeBERTa), and the distance of every pair of positions
+  Value distances;
   std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
   std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
 

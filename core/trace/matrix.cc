@@ -40,59 +40,6 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   return MatrixProduct(kind, std::move(x), std::move(w), std::move(b), in_features, out_features);
 }
 
-Value Tracer::Fp8Linear(Value x, const Value& weight, double in_features, double out_features) {
-  x = LowPrecision(std::move(x));
-  Value w = LowPrecisionWeight(weight);
-  const StorageId input = Allocate(At(x).elements, Dtype::kFp8, "input in FP8");
-  const StorageId matrix = Allocate(At(w).elements, Dtype::kFp8, "weight in FP8");
-  Value product = MatrixProduct(OpKind::kFp8Linear, std::move(x), std::move(w), Value(), in_features, out_features);
-  Release(matrix);
-  Release(input);
-  return product;
-}
-
-Tracer::Fp8Copy Tracer::CopyInFp8(const Value& x, bool keeps, bool transposes) {
-  const Tensor tensor = At(x);
-  Make(tensor.storage);
-  Fp8Copy copy = tensor.fp8;
-  const auto in_fp8 = [this](StorageId storage) {
-    const Storage stored = step_.storages[static_cast<std::size_t>(storage)];
-    if (stored.dtype != Dtype::kFp8) return Allocate(stored.elements, Dtype::kFp8, "input in FP8");
-    Refer(storage);
-    return storage;
-  };
-  if (copy.read == kNoStorage) copy.read = in_fp8(tensor.storage);
-  if (keeps && copy.kept == kNoStorage) {
-    if (tensor.kept_part != kNoStorage) {
-      copy.kept = in_fp8(tensor.kept_part);
-    } else if (transposes) {
-      copy.kept = Allocate(tensor.elements, Dtype::kFp8, "input in FP8, transposed");
-    } else {
-      Refer(copy.read);
-      copy.kept = copy.read;
-    }
-  }
-  At(x).fp8 = copy;
-  return copy;
-}
-
-Value Tracer::Fp8KeptLinear(const Value& input, const Value& weight, double in_features, double out_features,
-                            bool transposes) {
-  const Value x = LowPrecision(input);
-  const bool trains = RequiresGradient(weight);
-  const Fp8Copy copy = CopyInFp8(x, trains, transposes);
-  Node& node = Begin(OpKind::kFp8KeptLinear);
-  AddInput(node, x);
-  AddInput(node, weight);
-  node.transposes = transposes;
-  node.joins_again = trains && At(x).kept_part != kNoStorage;
-  if (trains) Keep(node, copy.kept);
-  if (RequiresGradient(x)) Keep(node, At(weight).storage);
-  const Size elements = At(x).elements * out_features / in_features;
-  const Dtype dtype = At(x).dtype;
-  return AddOutput(node, AllocateProduct(elements, dtype, "mm"), elements, dtype);
-}
-
 Value Tracer::Product(Value x, const Value& weight, double in_features, double out_features) {
   x = LowPrecision(std::move(x));
   const Scope outer = scope;

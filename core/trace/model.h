@@ -13,6 +13,8 @@ struct TracedModel {
   LayerStack layers;
   std::optional<LayerStack> encoder;  ///< of an encoder-decoder, whose decoder `layers` is
   Value table, positions, token_types;
+  Value distances;  ///< the table that all layers project
+  std::optional<NormModule> distance_norm;
   Value source_positions;  ///< of a speech model's encoder: never train
   std::optional<LinearModule> first_convolution, second_convolution;
   std::optional<LinearModule> project_in, project_out;  ///< where the token table is narrower than the layers

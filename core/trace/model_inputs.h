@@ -16,6 +16,9 @@ void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedMode
 
 Value EmbedTokens(Tracer& tracer, const TracedModel& model, const Value& ids);
 
+/// The table of distances as the layers read it; empty where there is none.
+Value DistanceTable(Tracer& tracer, const TracedModel& model);
+
 /// Rotary tables, position ids and masks that the model makes before its layers.
 LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedded, Dtype hidden);
 
