@@ -76,6 +76,8 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "loss_classes_first",
                                    "loss_compiled",
                                    "gathers_tokens_again",
+                                   "fp8_operands",
+                                   "vocabulary_multiple",
                                    "loop_holds_logits",
                                    "masks_padding",
                                    "embeddings_require_gradient",
@@ -111,6 +113,11 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.adapts_expert_stacks = switches.Flag("adapts_expert_stacks").value_or(habits.adapts_expert_stacks);
   habits.sdpa_repeats_heads = switches.Flag("sdpa_repeats_kv").value_or(habits.sdpa_repeats_heads);
   habits.gathers_tokens_again = switches.Flag("gathers_tokens_again").value_or(habits.gathers_tokens_again);
+  habits.vocabulary_multiple = switches.Count("vocabulary_multiple", 1, 4096).value_or(habits.vocabulary_multiple);
+  static constexpr Known kFp8Operands = {"cast", "kept"};  // in the order of Fp8Operands
+  if (const auto operands = switches.Choice("fp8_operands", kFp8Operands)) {
+    habits.fp8_operands = static_cast<Fp8Operands>(*operands);
+  }
   static constexpr Known kFlashRepeats = {"none", "unconverted", "all"};  // in the order of FlashRepeats
   if (const auto repeats = switches.Choice("flash_repeats_kv", kFlashRepeats)) {
     habits.flash_repeats = static_cast<FlashRepeats>(*repeats);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -18,8 +19,6 @@
 namespace tunefit {
 namespace {
 
-/// BertConfig: a sentence and the one after it.
-constexpr std::int64_t kSegments = 2;
 /// Classes whose forward returned its logits as the head made them when most others called float() on them
 /// (transformers 4.45, modeling_*.py; Qwen's own modeling_qwen.py).
 bool HasPlainLogits(std::string_view model_type) {
@@ -35,6 +34,25 @@ bool IsTied(HfReading& reading, const ObjectReader& whole) {
   if (!tied && &whole != &reading.config) tied = whole.Flag(kKey);
   if (!tied) reading.Assume(kKey, reading.family.tied_by_default ? "true" : "false");
   return tied.value_or(reading.family.tied_by_default);
+}
+
+/// DebertaV2Encoder: a row for each bucket of distances, or each distance, in both directions.
+std::int64_t DistanceRows(const HfReading& reading, const HfSizes& sizes) {
+  const auto count = [&reading](std::string_view key) {  // -1 stands for none
+    const JsonValue* value = reading.config.Find(key);
+    const bool none = value != nullptr && value->kind == JsonKind::kInteger && value->integer < 1;
+    return none ? 0 : reading.config.Count(key, 1, kSizeLimit).value_or(0);
+  };
+  const std::int64_t buckets = count("position_buckets");
+  const std::int64_t distances = count("max_relative_positions");
+  if (buckets > 0) return 2 * buckets;
+  return 2 * (distances > 0 ? distances : sizes.context);
+}
+
+void ReadDistances(const HfReading& reading, const HfSizes& sizes, Architecture& model) {
+  model.distance_rows = DistanceRows(reading, sizes);
+  model.norms_distances = reading.config.Text("norm_rel_ebd").value_or("none").find("layer_norm") != std::string::npos;
+  model.masks_embeddings = true;
 }
 
 Architecture ReadModel(HfReading& reading, const ObjectReader& whole, const HfSizes& sizes) {
@@ -57,8 +75,9 @@ Architecture ReadModel(HfReading& reading, const ObjectReader& whole, const HfSi
   model.head_norm = family.norm;
   if (family.encoder != EncoderKind::kNone) model.head_bias = true;  // of the masked language model's output
   if (family.has_token_types) {
-    model.token_types = reading.config.Count("type_vocab_size", 0, kSizeLimit).value_or(kSegments);
+    model.token_types = reading.config.Count("type_vocab_size", 0, kSizeLimit).value_or(family.token_types_by_default);
   }
+  if (family.eager == EagerStyle::kDisentangled) ReadDistances(reading, sizes, model);
   model.has_final_norm = family.has_final_norm;
   model.eager_only = family.eager_only;
   model.plain_logits = HasPlainLogits(family.model_type);
@@ -95,6 +114,7 @@ void ReadTower(const VisionClass& rules, const ObjectReader& whole, HfReading& r
   model.model_type = rules.model_type;
   model.layer_path = rules.layer_path;
   const ObjectReader config(whole, "vision_config");
+  if (!config.present() && rules.tower == TowerKind::kMllama) return whole.Require("vision_config");
   if (!config.present()) {
     if (whole.Find("vision_config") != nullptr) return;  // of another type, which is an issue already
     reading.assumptions.push_back({.field = whole.PathTo("vision_config"), .value = "null", .reason = "core_default"});
@@ -102,6 +122,7 @@ void ReadTower(const VisionClass& rules, const ObjectReader& whole, HfReading& r
   }
   HfReading vision(config, Family{});
   model.vision = ReadVisionTower(rules, whole, vision, model.hidden_size);
+  if (rules.tower == TowerKind::kMllama) MoveCrossLayers(reading, model);
   std::move(vision.assumptions.begin(), vision.assumptions.end(), std::back_inserter(reading.assumptions));
 }
 

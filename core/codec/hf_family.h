@@ -151,7 +151,8 @@ struct Family {
   bool embedding_norm = false;
   bool has_final_norm = true;
   EncoderKind encoder = EncoderKind::kNone;
-  bool has_token_types = false;   ///< `type_vocab_size` rows
+  bool has_token_types = false;  ///< `type_vocab_size` rows
+  std::int64_t token_types_by_default = 2;
   bool lacks_first_norm = false;  ///< see Block
   bool head_bias = false;
   BiasRule biases = BiasRule::kNone;
@@ -193,6 +194,7 @@ struct Family {
   std::string_view mlp_dropout_key = "";     ///< of what the MLP's last matrix reads
   std::string_view output_dropout_key = "";  ///< after the last norm
   bool keeps_down_wide = false;              ///< see LinearShape::stays_wide and Mlp::casts_to_down
+  bool own_relative_bias = false;            ///< see Attention
   bool scales_tied_head_input = false;       ///< the last hidden states are scaled where the head is tied (T5)
   bool lists_blocks = false;                 ///< `block_configs` says every layer's parts (Nemotron-NAS)
   DefaultSizes sizes_by_default = {};

@@ -56,6 +56,15 @@ constexpr Family Mt5() {
   return family;
 }
 
+constexpr Family Umt5() {
+  Family family = kT5;
+  family.model_type = "umt5";
+  family.activation_by_default = "gated-gelu";
+  family.own_relative_bias = true;
+  family.sizes_by_default = {512, 8, 6, 1024, 250112, 0};
+  return family;
+}
+
 constexpr Family kWhisper = {.model_type = "whisper",
                              .layer_path = "*.layers.*",
                              .attention_path = "",
@@ -88,7 +97,7 @@ constexpr Family kWhisper = {.model_type = "whisper",
                              .mlp_dropout_key = "activation_dropout",
                              .sizes_by_default = {384, 4, 6, 1536, 51865, 448}};
 
-constexpr Family kFamilies[] = {kT5, Mt5(), kWhisper};
+constexpr Family kFamilies[] = {kT5, Mt5(), Umt5(), kWhisper};
 
 }  // namespace
 

@@ -154,6 +154,8 @@ Attention ReadAttention(const HfReading& reading, const HfSizes& sizes) {
   attention.output.by_hand = family.linear_by_hand;
   attention.score_softcap = ReadSoftcap(reading, "attn_logit_softcapping");
   attention.dropout = ReadDropout(reading, family.attention_dropout_key);
+  const bool by_distance = family.eager == EagerStyle::kDisentangled;
+  attention.distance_dropout = by_distance ? ReadDropout(reading, family.residual_dropout_key) : 0;
   return attention;
 }
 

@@ -40,9 +40,11 @@ void ReadSound(HfReading& reading, Architecture& architecture) {
   architecture.source_positions = reading.Sized(kPositions, kSizeLimit, 1500);
 }
 
-/// Equal layers, of which the first holds the table of position biases where the class has one.
-std::vector<LayerRun> RunsOf(const Block& block, std::int64_t layers, std::int64_t buckets) {
-  if (buckets == 0) return {{{block}, layers}};
+/// Equal layers, of which the first holds the table of position biases where the class has one, or each its own.
+std::vector<LayerRun> RunsOf(Block block, std::int64_t layers, std::int64_t buckets) {
+  auto& attention = std::get<Attention>(block.mixer);
+  if (attention.own_relative_bias) attention.relative_buckets = buckets;
+  if (buckets == 0 || attention.own_relative_bias) return {{{std::move(block)}, layers}};
   Block first = block;
   std::get<Attention>(first.mixer).relative_buckets = buckets;
   if (layers <= 1) return {{{std::move(first)}, layers}};
@@ -60,6 +62,7 @@ void ReadStacks(HfReading& reading, const HfSizes& sizes, Architecture& architec
   auto& attention = std::get<Attention>(block.mixer);
   if (reading.family.keys_lack_bias) attention.key.bias = false;
   attention.copies_heads = reading.family.hears;
+  attention.own_relative_bias = reading.family.own_relative_bias;
   architecture.encoder_runs = RunsOf(block, sizes.layers, buckets);
   if (reading.family.hears) {
     ReadSound(reading, architecture);

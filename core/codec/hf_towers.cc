@@ -1,115 +1,18 @@
 // Towers for images as transformers' modeling files have them: modeling_siglip.py and modeling_gemma3.py,
-// modeling_pixtral.py and modeling_mistral3.py, modeling_llama4.py, modeling_qwen2_5_vl.py, modeling_qwen3_vl.py.
+// modeling_pixtral.py and modeling_mistral3.py, modeling_llama4.py, modeling_qwen2_5_vl.py, modeling_qwen3_vl.py;
+// Llama 3.2 Vision's is in hf_mllama.cc.
 #include <string>
 #include <variant>
 
+#include "core/codec/hf_tower_parts.h"
 #include "core/codec/hf_vision.h"
 #include "core/codec/words.h"
 
 namespace tunefit {
 namespace {
 
-// Far beyond any tower, and small enough that products of them are counted without overflow.
-constexpr std::int64_t kPatchLimit = 10000;
-constexpr std::int64_t kFewLimit = 100;
-constexpr std::int64_t kColours = 3;
 /// Qwen3VLVisionConfig: deepstack_visual_indexes = [8, 16, 24].
 constexpr std::int64_t kDeepstackLayers = 3;
-
-/// A size that the tower's class needs.
-std::int64_t Need(const HfReading& vision, std::string_view key, std::int64_t limit = kSizeLimit) {
-  const std::string_view names[] = {key};
-  return vision.Required(names, limit);
-}
-
-/// How one class names the parts of a block.
-struct BlockNames {
-  const char *query, *key, *value, *output;  ///< no key and value where one matrix gives all three
-  const char *gate, *up, *down;              ///< no gate where there is none
-};
-
-struct BlockRules {
-  BlockNames names;
-  NormKind norm = NormKind::kLayerNorm;
-  Rotary rotary = Rotary::kNone;
-  bool attention_bias = true;
-  bool mlp_bias = true;
-  Activation activation = Activation::kGelu;
-};
-
-Attention MakeAttention(const BlockRules& rules, std::int64_t hidden, std::int64_t heads) {
-  const BlockNames& names = rules.names;
-  const bool bias = rules.attention_bias;
-  const bool fused = names.key[0] == '\0';
-  Attention attention;
-  attention.layout = fused ? QkvLayout::kFused : QkvLayout::kSeparate;
-  attention.heads = heads;
-  attention.kv_heads = heads;
-  attention.head_dim = heads > 0 ? hidden / heads : 0;
-  attention.query = {names.query, hidden, fused ? 3 * hidden : hidden, bias};
-  if (!fused) {
-    attention.key = {names.key, hidden, hidden, bias};
-    attention.value = {names.value, hidden, hidden, bias};
-  }
-  attention.output = {names.output, hidden, hidden, bias};
-  attention.rotary = rules.rotary;
-  return attention;
-}
-
-Block MakeBlock(const BlockRules& rules, std::int64_t hidden, std::int64_t heads, std::int64_t width) {
-  const BlockNames& names = rules.names;
-  Mlp mlp;
-  mlp.gated = names.gate[0] != '\0';
-  if (mlp.gated) mlp.gate = {names.gate, hidden, width, rules.mlp_bias};
-  mlp.up = {names.up, hidden, width, rules.mlp_bias};
-  mlp.down = {names.down, width, hidden, rules.mlp_bias};
-  mlp.activation = rules.activation;
-  Block block;
-  block.norm = rules.norm;
-  block.mixer = MakeAttention(rules, hidden, heads);
-  block.feed_forward = mlp;
-  return block;
-}
-
-/// The sizes that every tower has, and its blocks.
-VisionTower ReadBlocks(const HfReading& vision, std::string_view layers_key, std::string_view heads_key,
-                       const BlockRules& rules) {
-  VisionTower tower;
-  tower.hidden_size = Need(vision, "hidden_size");
-  tower.layers = Need(vision, layers_key, kLayerLimit);
-  const std::int64_t heads = Need(vision, heads_key);
-  const std::int64_t width = Need(vision, "intermediate_size");
-  tower.block = MakeBlock(rules, tower.hidden_size, heads, width);
-  if (heads > 0 && tower.hidden_size % heads != 0) {
-    const std::string value = std::to_string(heads);
-    const std::string hidden = std::to_string(tower.hidden_size);
-    vision.config.Fault(
-        "heads_do_not_divide", heads_key,
-        Join({"must divide the tower's hidden size: ", hidden, " cannot be shared by ", value, " heads"}),
-        {{"value", value}, {"hidden_size", hidden}});
-  }
-  return tower;
-}
-
-/// From the pixels of one patch, over so many frames of a film.
-LinearShape ReadPatches(const HfReading& vision, const VisionTower& tower, std::int64_t side, std::int64_t frames) {
-  const std::string_view channels_key = vision.config.Find("in_channels") != nullptr ? "in_channels" : "num_channels";
-  const std::int64_t channels = vision.config.Count(channels_key, 1, kFewLimit).value_or(kColours);
-  return {"vision_tower.patch_embedding", channels * frames * side * side, tower.hidden_size};
-}
-
-/// Patches of an image of the size that the positions were learned for.
-std::int64_t ReadPatchCount(const HfReading& vision, std::int64_t side) {
-  const std::int64_t image = Need(vision, "image_size");
-  if (image == 0 || side == 0) return 0;
-  if (image < side) {
-    const std::string value = std::to_string(image);
-    const std::string low = std::to_string(side);
-    vision.config.Fault("out_of_range", "image_size", Join({"must be at least a patch, ", low, ", not ", value}),
-                        {{"value", value}, {"low", low}});
-  }
-  return image / side * (image / side);
-}
 
 /// SiglipVisionModel without its pooling head, and Gemma3MultiModalProjector.
 VisionTower ReadSiglip(const HfReading& vision, std::int64_t text_hidden) {
@@ -117,8 +20,8 @@ VisionTower ReadSiglip(const HfReading& vision, std::int64_t text_hidden) {
       .names = {"vision_tower.layers.*.self_attn.q_proj", "vision_tower.layers.*.self_attn.k_proj",
                 "vision_tower.layers.*.self_attn.v_proj", "vision_tower.layers.*.self_attn.out_proj", "",
                 "vision_tower.layers.*.mlp.fc1", "vision_tower.layers.*.mlp.fc2"}};
-  VisionTower tower = ReadBlocks(vision, "num_hidden_layers", "num_attention_heads", kRules);
-  const std::int64_t side = Need(vision, "patch_size", kPatchLimit);
+  VisionTower tower = ReadTowerBlocks(vision, "num_hidden_layers", "num_attention_heads", kRules);
+  const std::int64_t side = NeedOfTower(vision, "patch_size", kPatchLimit);
   tower.patches = ReadPatches(vision, tower, side, 1);
   tower.patches.bias = true;
   tower.position_rows = ReadPatchCount(vision, side);
@@ -147,8 +50,8 @@ VisionTower ReadPixtral(const HfReading& vision, const ObjectReader& whole, std:
       .attention_bias = false,
       .mlp_bias = false,
       .activation = Activation::kSilu};
-  VisionTower tower = ReadBlocks(vision, "num_hidden_layers", "num_attention_heads", kRules);
-  tower.patches = ReadPatches(vision, tower, Need(vision, "patch_size", kPatchLimit), 1);
+  VisionTower tower = ReadTowerBlocks(vision, "num_hidden_layers", "num_attention_heads", kRules);
+  tower.patches = ReadPatches(vision, tower, NeedOfTower(vision, "patch_size", kPatchLimit), 1);
   tower.norm_before = NormKind::kRmsNorm;
   const std::int64_t hidden = tower.hidden_size;
   whole.Require("spatial_merge_size");
@@ -170,8 +73,8 @@ VisionTower ReadLlama4(const HfReading& vision, std::int64_t text_hidden) {
                 "vision_model.layers.*.self_attn.v_proj", "vision_model.layers.*.self_attn.o_proj", "",
                 "vision_model.layers.*.mlp.fc1", "vision_model.layers.*.mlp.fc2"},
       .rotary = Rotary::kComplex};
-  VisionTower tower = ReadBlocks(vision, "num_hidden_layers", "num_attention_heads", kRules);
-  const std::int64_t side = Need(vision, "patch_size", kPatchLimit);
+  VisionTower tower = ReadTowerBlocks(vision, "num_hidden_layers", "num_attention_heads", kRules);
+  const std::int64_t side = NeedOfTower(vision, "patch_size", kPatchLimit);
   tower.patches = ReadPatches(vision, tower, side, 1);
   tower.patches.name = "vision_model.patch_embedding.linear";
   tower.patches_are_linear = true;
@@ -180,9 +83,9 @@ VisionTower ReadLlama4(const HfReading& vision, std::int64_t text_hidden) {
   tower.norm_before = NormKind::kLayerNorm;
   tower.norm_after = NormKind::kLayerNorm;
   const std::int64_t shuffled = std::get<Mlp>(tower.block.feed_forward).width();
-  const std::int64_t input = Need(vision, "projector_input_dim");
-  const std::int64_t output = Need(vision, "projector_output_dim");
-  const std::int64_t seen = Need(vision, "vision_output_dim");
+  const std::int64_t input = NeedOfTower(vision, "projector_input_dim");
+  const std::int64_t output = NeedOfTower(vision, "projector_output_dim");
+  const std::int64_t seen = NeedOfTower(vision, "vision_output_dim");
   tower.projectors = {{.norm = {},
                        .matrices = {{"vision_model.vision_adapter.mlp.fc1", shuffled, input},
                                     {"vision_model.vision_adapter.mlp.fc2", output, output},
@@ -198,14 +101,14 @@ VisionProjector MakeQwenMerger(NormKind norm, std::int64_t norm_width, std::int6
 }
 
 std::int64_t ReadMerged(const HfReading& vision, const VisionTower& tower) {
-  const std::int64_t merge = Need(vision, "spatial_merge_size", kFewLimit);
+  const std::int64_t merge = NeedOfTower(vision, "spatial_merge_size", kFewLimit);
   return merge * merge * tower.hidden_size;
 }
 
 /// A convolution over space and time.
 LinearShape ReadFilmPatches(const HfReading& vision, const VisionTower& tower) {
-  const std::int64_t side = Need(vision, "patch_size", kPatchLimit);
-  return ReadPatches(vision, tower, side, Need(vision, "temporal_patch_size", kFewLimit));
+  const std::int64_t side = NeedOfTower(vision, "patch_size", kPatchLimit);
+  return ReadPatches(vision, tower, side, NeedOfTower(vision, "temporal_patch_size", kFewLimit));
 }
 
 /// Qwen2_5_VisionTransformerPretrainedModel.
@@ -216,10 +119,11 @@ VisionTower ReadQwen25(const HfReading& vision) {
       .norm = NormKind::kRmsNorm,
       .rotary = Rotary::kHalves,
       .activation = Activation::kSilu};
-  VisionTower tower = ReadBlocks(vision, "depth", "num_heads", kRules);
+  VisionTower tower = ReadTowerBlocks(vision, "depth", "num_heads", kRules);
   tower.patches = ReadFilmPatches(vision, tower);
   tower.projectors = {MakeQwenMerger(NormKind::kRmsNorm, tower.hidden_size, ReadMerged(vision, tower),
-                                     Need(vision, "out_hidden_size"), "visual.merger.mlp.0", "visual.merger.mlp.2")};
+                                     NeedOfTower(vision, "out_hidden_size"), "visual.merger.mlp.0",
+                                     "visual.merger.mlp.2")};
   return tower;
 }
 
@@ -238,12 +142,12 @@ VisionTower ReadQwen3(const VisionClass& rules, HfReading& vision) {
   static constexpr BlockRules kRules = {.names = {"visual.blocks.*.attn.qkv", "", "", "visual.blocks.*.attn.proj", "",
                                                   "visual.blocks.*.mlp.linear_fc1", "visual.blocks.*.mlp.linear_fc2"},
                                         .rotary = Rotary::kHalves};
-  VisionTower tower = ReadBlocks(vision, "depth", "num_heads", kRules);
+  VisionTower tower = ReadTowerBlocks(vision, "depth", "num_heads", kRules);
   tower.patches = ReadFilmPatches(vision, tower);
   tower.patches.bias = true;
-  tower.position_rows = Need(vision, "num_position_embeddings");
+  tower.position_rows = NeedOfTower(vision, "num_position_embeddings");
   const std::int64_t merged = ReadMerged(vision, tower);
-  const std::int64_t out = Need(vision, "out_hidden_size");
+  const std::int64_t out = NeedOfTower(vision, "out_hidden_size");
   tower.projectors = {MakeQwenMerger(NormKind::kLayerNorm, tower.hidden_size, merged, out, "visual.merger.linear_fc1",
                                      "visual.merger.linear_fc2")};
   const std::int64_t deepstack = ReadDeepstack(rules, vision);
@@ -277,6 +181,8 @@ VisionTower ReadVisionTower(const VisionClass& rules, const ObjectReader& whole,
       return ReadPixtral(vision, whole, text_hidden);
     case TowerKind::kLlama4:
       return ReadLlama4(vision, text_hidden);
+    case TowerKind::kMllama:
+      return ReadMllama(vision, text_hidden);
     case TowerKind::kQwen25:
     case TowerKind::kQwen3:
       break;

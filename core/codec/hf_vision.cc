@@ -16,6 +16,7 @@ constexpr VisionClass kClasses[] = {
     {"qwen3_vl_moe", "qwen3_moe", TowerKind::kQwen3},
     {"qwen3_5", "qwen3_5_text", TowerKind::kQwen3},
     {"qwen3_5_moe", "qwen3_5_moe_text", TowerKind::kQwen3},
+    {"mllama", "llama", TowerKind::kMllama},
 };
 
 }  // namespace
@@ -36,7 +37,6 @@ const Family* TextFamilyOf(const VisionClass& rules, const ObjectReader& text) {
 }
 
 std::string_view ReasonAgainstTower(std::string_view model_type) {
-  if (model_type == "mllama") return "its cross-attention layers and tower are known by their sum only";
   if (model_type == "gemma3n") return "its towers for images and sound are known by their sum only";
   return "";
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/codec/hf_reading.h"
+#include "core/model/architecture.h"
 #include "core/model/vision.h"
 
 namespace tunefit {
@@ -14,7 +15,8 @@ enum class TowerKind : std::uint8_t {
   kPixtral,  ///< Mistral Small 3.1, Ministral 3
   kLlama4,
   kQwen25,
-  kQwen3,  ///< Qwen3-VL, Qwen3.5
+  kQwen3,   ///< Qwen3-VL, Qwen3.5
+  kMllama,  ///< Llama 3.2 Vision
 };
 
 /// A class that holds a language model, described by `text_config`, and a tower, by `vision_config`.
@@ -42,5 +44,12 @@ std::string VisionClasses();
 /// belong to the projector are read there.
 VisionTower ReadVisionTower(const VisionClass& rules, const ObjectReader& whole, HfReading& vision,
                             std::int64_t text_hidden);
+
+/// MllamaVisionModel and its projector.
+VisionTower ReadMllama(const HfReading& vision, std::int64_t text_hidden);
+
+/// Takes the layers that attend to images out of the language model's and puts them beside its tower; `text` is its
+/// config.
+void MoveCrossLayers(HfReading& text, Architecture& model);
 
 }  // namespace tunefit

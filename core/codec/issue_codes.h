@@ -60,6 +60,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"copies_do_not_divide", "The GPUs that hold a copy of a part are no multiple of those that share its experts.",
      "value group"},
     {"tensor_over_heads", "The attention heads are no multiple of the ranks that share them.", "value heads"},
+    {"tensor_over_width", "A width of the model is no multiple of the ranks that share it.", "value width name"},
     {"pipeline_over_layers", "More pipeline stages, or pieces of them, than layers.", "value high"},
     {"experts_do_not_divide", "The experts are no multiple of the ranks that share them.", "value experts"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},

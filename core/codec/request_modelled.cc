@@ -2,6 +2,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/codec/request_steps.h"
@@ -141,6 +142,33 @@ void RefuseParallel(Refuser& refuser, const RequestFields& request) {
   RefuseOffload(refuser, request);
 }
 
+bool HasExperts(const Architecture& architecture) {
+  bool has = false;
+  ForEachBlock(architecture, [&has](const Block& block, std::int64_t /*repeats*/) {
+    has = has || std::holds_alternative<Experts>(block.feed_forward);
+  });
+  return has;
+}
+
+/// FP8 parameters are TransformerEngine's, whose products keep FP8 operands; trained ones need the distributed
+/// optimizer (Megatron-LM, --fp8-param-gather). Grouped experts and Megatron's own FSDP have kernels of their own.
+void RefuseFp8(Refuser& refuser, const RequestReading& reading) {
+  const PrecisionFields& precision = reading.completed.precision;
+  const Word strategy = *reading.completed.parallel.strategy;
+  const bool keeps = reading.stack->habits.fp8_operands == Fp8Operands::kKept;
+  const bool computes = *precision.compute == "fp8";
+  const bool distributed = (strategy == "zero1" || strategy == "zero2") && *precision.master_weights;
+  if (!keeps || !computes || !(distributed || *reading.completed.method.kind == "lora")) {
+    refuser.Only("precision.weights", *precision.weights, words::modelled::kPrecision);
+  }
+  if (!computes) return;
+  const bool too_early = *reading.completed.stack == "megatron" && !keeps;
+  const bool shards = strategy == "fsdp" || strategy == "fsdp2" || strategy == "zero3";
+  if (too_early || (keeps && (shards || HasExperts(reading.workload.architecture)))) {
+    refuser.Refuse("precision.compute", "fp8");
+  }
+}
+
 }  // namespace
 
 void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
@@ -156,9 +184,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);
   }
-  refuser.Only("precision.weights", *request.precision.weights, words::modelled::kPrecision);
-  // TransformerEngine keeps FP8 operands for backward, torchao those it casts.
-  if (*request.precision.compute == "fp8" && *request.stack == "megatron") refuser.Refuse("precision.compute", "fp8");
+  RefuseFp8(refuser, reading);
   refuser.Only("optimizer", *request.optimizer, words::modelled::kOptimizer);
   // Several forward passes of one compiled model are not traced yet.
   if (*request.compile && *request.task != "sft" && *request.task != "pretrain") refuser.Refuse("compile", "true");

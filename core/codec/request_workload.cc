@@ -73,6 +73,14 @@ void CheckLength(RequestReading& reading) {
            {{"value", value}, {"high", high}}, Severity::kWarning);
 }
 
+/// Only some Blackwells multiply FP8 matrices however they lie in memory: compute capability 10, 11, and from 13 on
+/// (transformer_engine/pytorch/utils.py, is_non_tn_fp8_gemm_supported). Without a card the older ones are taken.
+bool NeedsTransposes(const Gpu* gpu) {
+  if (gpu == nullptr) return true;
+  const std::string major = gpu->compute_capability.substr(0, gpu->compute_capability.find('.'));
+  return major.size() < 2 || major == "12";
+}
+
 /// The stack's habits for this class: some classes never upcast their logits, nor did their own losses.
 Habits HabitsOf(const StackVersion& stack, const Architecture& architecture) {
   Habits habits = stack.habits;
@@ -121,12 +129,15 @@ void FillWorkload(RequestReading& reading) {
   workload.quantization = ReadQuantization(request.quantization);
   FillTask(reading);
   const bool fp8 = *request.precision.compute == "fp8";
-  workload.precision = {.weights = ReadDtype(*request.precision.weights),
+  const bool fp8_weights = *request.precision.weights == "fp8";
+  workload.precision = {.weights = fp8_weights ? Dtype::kBf16 : ReadDtype(*request.precision.weights),
                         .compute = fp8 ? Dtype::kBf16 : ReadDtype(*request.precision.compute),
                         .autocast = *request.precision.autocast,
                         .master_weights = *request.precision.master_weights,
                         .optimizer_states = {},
-                        .fp8_products = fp8};
+                        .fp8_products = fp8,
+                        .fp8_transposes = NeedsTransposes(reading.gpu),
+                        .fp8_weights = fp8_weights};
   if (request.precision.optimizer_states) {
     workload.precision.optimizer_states = ReadDtype(*request.precision.optimizer_states);
   }

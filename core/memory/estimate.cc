@@ -17,7 +17,7 @@ namespace {
 
 Phases PhasesOf(const Replay& replay) {
   Phases phases;
-  phases.static_bytes = replay.weights + replay.gradient_buffers;
+  phases.static_bytes = replay.weights + replay.weight_copies + replay.gradient_buffers;
   phases.between_steps = phases.static_bytes + replay.optimizer_states + replay.carried_gradients;
   phases.after_forward = replay.after_forward;
   phases.peak_forward = replay.peak_forward.bytes;
@@ -259,15 +259,20 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
+/// A rank holds the model as it is described: nothing is cut, and no vocabulary padded.
+bool IsWhole(const Workload& workload) {
+  return !workload.parallel.IsCut() && workload.habits.vocabulary_multiple == 1;
+}
+
 /// Exact and of the whole model, also where the traced rank holds a part of it.
 TrainedParameters CountTrained(const Workload& workload, const Step& step) {
-  if (!workload.parallel.IsCut()) return {step.adapter_parameters, step.trained_parameters};
+  if (IsWhole(workload)) return {step.adapter_parameters, step.trained_parameters};
   return CountTrainedParameters(workload);
 }
 
 /// MEM-83  The rank whose step peaks highest; of equal ones the first.
 Workload BusiestRank(const Workload& workload) {
-  if (!workload.parallel.IsCut()) return workload;
+  if (IsWhole(workload)) return workload;
   Workload busiest = RankOf(workload, 0);
   if (workload.parallel.pipeline == 1) return busiest;
   double most = 0;

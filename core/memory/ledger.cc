@@ -129,6 +129,7 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
                                        const char* layer_path) {
   ClassList list;
   AddResidents(list, step, step.weights);
+  AddResidents(list, step, step.weight_copies);
   AddResidents(list, step, step.optimizer_states);
   AddResidents(list, step, step.gradient_buffers);
   std::vector<Storage> gradients;  // of earlier micro-batches: as the weights, under another term

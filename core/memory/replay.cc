@@ -54,6 +54,7 @@ double SumResidents(const Step& step, const std::vector<Resident>& residents, co
 Replay ReplayStep(const Step& step, const Axes& axes) {
   Replay replay;
   replay.weights = SumResidents(step, step.weights, axes);
+  replay.weight_copies = SumResidents(step, step.weight_copies, axes);
   replay.optimizer_states = SumResidents(step, step.optimizer_states, axes);
   replay.gradient_buffers = SumResidents(step, step.gradient_buffers, axes);
   replay.optimizer_transient = SumResidents(step, step.optimizer_transient, axes);
@@ -64,8 +65,8 @@ Replay ReplayStep(const Step& step, const Axes& axes) {
   std::transform(step.storages.begin(), step.storages.end(), bytes.begin(),
                  [&axes](const Storage& storage) { return StorageBytes(storage, axes); });
 
-  double live = replay.weights + replay.optimizer_states + replay.gradient_buffers + replay.live_gradients +
-                (step.gradients_alive ? 0 : replay.carried_gradients);
+  double live = replay.weights + replay.weight_copies + replay.optimizer_states + replay.gradient_buffers +
+                replay.live_gradients + (step.gradients_alive ? 0 : replay.carried_gradients);
   replay.waiting = WaitingBytes(step, bytes);
   live += replay.waiting;
   replay.peak_forward.bytes = live;

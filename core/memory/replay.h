@@ -34,6 +34,7 @@ struct SectionBytes {
 /// A step read for one batch and length.
 struct Replay {
   double weights = 0;
+  double weight_copies = 0;
   double optimizer_states = 0;
   double optimizer_transient = 0;
   double gradient_buffers = 0;   ///< gradients that live throughout

@@ -202,6 +202,7 @@ double ReservedBytes(const AllocatorPlan& plan, const AllocatorUse& use) {
   if (IsBeyondSimulation(plan, weights)) return 0;
   Simulation simulation(plan, use);
   simulation.Place(step.weights);
+  simulation.Place(step.weight_copies);
   simulation.Place(step.gradient_buffers);
   const bool again = Sum(plan, step.optimizer_states) > kStatesThatMatter * weights;
   for (int i = 0; i < (again ? 2 : 1); ++i) {

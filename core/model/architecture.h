@@ -27,6 +27,7 @@ enum class EncoderKind : std::uint8_t {
   kRoberta,     ///< the same without a pooler: its classifier has a dense matrix of that size (RoBERTa, XLM-R)
   kDistilBert,  ///< no pooler in the base; its classifier's dense matrix ends in relu
   kModernBert,  ///< dense without bias, gelu and norm before either head
+  kDeberta,     ///< no pooler in the base; its classifier's dense matrix ends in gelu
 };
 
 /// A language model as its library builds it: a decoder, an encoder, or a decoder that attends to an encoder. Plain
@@ -35,10 +36,11 @@ struct Architecture {
   std::string model_type;  ///< Hugging Face's name of the class, e.g. "llama"
   std::string text_type;   ///< of the class of its language model, where that is a part of it ("gemma3_text")
   std::int64_t hidden_size = 0;
-  std::int64_t vocab_size = 0;       ///< rows of the embedding as stored
-  std::int64_t context_tokens = 0;   ///< max_position_embeddings; 0 when the config does not say
-  std::int64_t position_rows = 0;    ///< rows of a learned position table; 0 with rotary positions
-  std::int64_t position_offset = 0;  ///< rows before the first token's (OPT, RoBERTa: 2)
+  std::int64_t vocab_size = 0;           ///< rows of the embedding as stored
+  std::int64_t rows_without_output = 0;  ///< of the embedding beyond the head's (Llama 3.2 Vision)
+  std::int64_t context_tokens = 0;       ///< max_position_embeddings; 0 when the config does not say
+  std::int64_t position_rows = 0;        ///< rows of a learned position table; 0 with rotary positions
+  std::int64_t position_offset = 0;      ///< rows before the first token's (OPT, RoBERTa: 2)
   std::int64_t embedding_width =
       0;                          ///< of the token table where it is not the hidden size (OPT-350m: projected in, out)
   bool tied_head = false;         ///< the output head is the embedding
@@ -50,7 +52,10 @@ struct Architecture {
   bool plain_logits = false;      ///< the class never upcast its logits, as others did before transformers 4.46 (GPT-2)
   bool logits_softcap = false;    ///< tanh soft-capping of the logits (Gemma 2)
   EncoderKind encoder = EncoderKind::kNone;
-  std::int64_t token_types = 0;               ///< rows of a table of segments (BERT)
+  std::int64_t token_types = 0;    ///< rows of a table of segments (BERT)
+  std::int64_t distance_rows = 0;  ///< of a table of distances that all layers project (DeBERTa)
+  bool norms_distances = false;    ///< that table passes a norm first
+  bool masks_embeddings = false;   ///< embeddings are multiplied by the padding mask, in their dtype (DeBERTa)
   NormKind head_norm = NormKind::kLayerNorm;  ///< of an encoder's head
   bool eager_only = false;                    ///< the class has attention written out only (BLOOM, MPT)
   double embedding_dropout = 0;               ///< GPT-2: dropout after the embeddings

@@ -42,6 +42,7 @@ enum class EagerStyle : std::uint8_t {
   kSinks,          ///< a column for the sinks joined to the scores, softmax in their dtype (gpt-oss)
   kBiasedProduct,  ///< the product is added to the ALiBi bias in one operation (BLOOM)
   kBiasInPlace,    ///< the bias is added to the scores in place; softmax in fp32, cast back (T5)
+  kDisentangled,   ///< contents and distances apart; forbidden scores filled in, softmax in their dtype (DeBERTa)
 };
 
 /// Additions to the scores that stand for positions.
@@ -84,6 +85,8 @@ struct Attention {
   bool output_gate = false;   ///< q is projected with a gate whose sigmoid multiplies the output (Qwen3-Next)
   /// Rows of the table that a kRelative bias is looked up in; 0 in the layers that take the first one's.
   std::int64_t relative_buckets = 0;
+  bool own_relative_bias = false;  ///< every layer makes a kRelative bias of its own (UMT5)
+  double distance_dropout = 0;     ///< kDisentangled: of the table that all layers read
   bool copies_heads = false;  ///< queries are scaled, and all three are copied head by head before the kernel (Whisper)
   bool sinks = false;         ///< one trained score a head that takes attention away from all keys (gpt-oss)
 

@@ -183,6 +183,16 @@ Number Tower(const VisionTower& tower) {
   Number count = Linear<Number>(tower.patches) + states * static_cast<Number>(tower.hidden_size) +
                  norm(tower.norm_before, tower.hidden_size) + norm(tower.norm_after, tower.hidden_size) +
                  static_cast<Number>(tower.layers) * (block.attention + block.mlp + block.norms);
+  for (const ImageLayers& layers : tower.more_layers) {
+    const Counts<Number> one = Count<Number>(layers.block, layers.hidden_size);
+    count +=
+        static_cast<Number>(layers.count) * (one.attention + one.mlp + one.norms + static_cast<Number>(layers.gates));
+  }
+  for (const TowerTable& table : tower.tables) {
+    count +=
+        static_cast<Number>(table.rows) * static_cast<Number>(table.states) * static_cast<Number>(tower.hidden_size);
+  }
+  count += static_cast<Number>(tower.gates);
   for (const VisionProjector& projector : tower.projectors) {
     Number one = norm(projector.norm, projector.norm_width);
     for (const LinearShape& matrix : projector.matrices) one += Linear<Number>(matrix);
@@ -206,6 +216,7 @@ Number Head(const Architecture& architecture, Number table, Number width) {
     case EncoderKind::kRoberta:
       return dense + labels * (width + 1);
     case EncoderKind::kDistilBert:
+    case EncoderKind::kDeberta:
       return architecture.labels > 0 ? dense + labels * (width + 1) : Number{0};
     case EncoderKind::kModernBert:
       break;
@@ -226,9 +237,10 @@ Counts<Number> Count(const Architecture& architecture) {
   const auto width =
       static_cast<Number>(architecture.embedding_width > 0 ? architecture.embedding_width : architecture.hidden_size);
   const auto rows = static_cast<Number>(architecture.vocab_size);
-  total.embedding = rows * width + static_cast<Number>(architecture.position_rows) * hidden;
+  total.embedding = (rows + static_cast<Number>(architecture.rows_without_output)) * width +
+                    static_cast<Number>(architecture.position_rows) * hidden;
   if (architecture.embedding_width > 0) total.embedding += 2 * width * hidden;  // projected in and out
-  total.embedding += static_cast<Number>(architecture.token_types) * hidden;
+  total.embedding += static_cast<Number>(architecture.token_types + architecture.distance_rows) * hidden;
   if (architecture.hears()) {  // two convolutions over three frames each, and the positions after them
     const auto bins = static_cast<Number>(architecture.mel_bins);
     total.embedding += hidden * (3 * bins + 1 + 3 * hidden + 1 + static_cast<Number>(architecture.source_positions));
@@ -237,7 +249,7 @@ Counts<Number> Count(const Architecture& architecture) {
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});
   if (architecture.vision) total.vision = Tower<Number>(*architecture.vision);
-  if (architecture.encodes_source()) total.norms += norm;
+  if (architecture.encodes_source() || architecture.norms_distances) total.norms += norm;
   return total;
 }
 

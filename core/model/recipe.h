@@ -86,6 +86,8 @@ struct Precision {
   bool master_weights = false;                 ///< 16-bit weights train through an fp32 copy that the optimizer keeps
   std::optional<Dtype> optimizer_states = {};  ///< of the moments; without it what the optimizer takes by itself
   bool fp8_products = false;                   ///< the layers' matrix products read their operands cast to FP8
+  bool fp8_transposes = true;  ///< before Blackwell products of FP8 need the transpose of what a gradient reads
+  bool fp8_weights = false;    ///< the layers' matrices are FP8 themselves (TransformerEngine's fp8_model_init)
 };
 
 /// An update rule as its library writes it; core/trace/optimizer_rule.h says what each keeps.

@@ -9,11 +9,13 @@
 namespace tunefit {
 namespace {
 
+std::int64_t RoundUp(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
 void CutColumns(LinearShape& matrix, std::int64_t ranks) { matrix.out_features /= ranks; }
 void CutRows(LinearShape& matrix, std::int64_t ranks) { matrix.in_features /= ranks; }
 
 void Cut(Attention& attention, std::int64_t ranks) {
-  const std::int64_t kv_heads = std::max<std::int64_t>(1, attention.kv_heads / ranks);
+  const std::int64_t kv_heads = attention.kv_heads / ranks;
   attention.heads /= ranks;
   if (attention.layout == QkvLayout::kSeparate) {
     attention.query.out_features /= ranks;
@@ -48,7 +50,7 @@ void Cut(Mamba1& mamba, std::int64_t ranks) {
 /// Heads and groups are shared (Megatron's mamba_mixer.py).
 void Cut(Mamba2& mamba, std::int64_t ranks) {
   mamba.heads /= ranks;
-  mamba.groups = std::max<std::int64_t>(1, mamba.groups / ranks);
+  mamba.groups /= ranks;
   const std::int64_t states = 2 * mamba.groups * mamba.state;
   mamba.convolution.channels = mamba.inner() + states;
   mamba.in.out_features = 2 * mamba.inner() + states + mamba.heads;
@@ -57,8 +59,8 @@ void Cut(Mamba2& mamba, std::int64_t ranks) {
 
 /// Heads are shared.
 void Cut(GatedDelta& delta, std::int64_t ranks) {
-  delta.key_heads = std::max<std::int64_t>(1, delta.key_heads / ranks);
-  delta.value_heads = std::max<std::int64_t>(1, delta.value_heads / ranks);
+  delta.key_heads /= ranks;
+  delta.value_heads /= ranks;
   delta.convolution.channels /= ranks;
   for (LinearShape* matrix : {&delta.qkvz, &delta.gates, &delta.qkv, &delta.z, &delta.beta, &delta.decay}) {
     CutColumns(*matrix, ranks);
@@ -143,10 +145,11 @@ Architecture ShareOfExperts(Architecture share, std::int64_t ranks) {
 
 }  // namespace
 
-Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks, std::int64_t expert_ranks) {
+Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks, std::int64_t expert_ranks,
+                            std::int64_t vocabulary_multiple) {
   Architecture share = architecture;
+  share.vocab_size = RoundUp(architecture.vocab_size, ranks * vocabulary_multiple) / ranks;
   if (ranks <= 1) return share;
-  share.vocab_size = (architecture.vocab_size + ranks - 1) / ranks;
   for (LayerRun& run : share.runs) {
     for (Block& block : run.period) {
       std::visit([ranks](auto& part) { Cut(part, ranks); }, block.mixer);
@@ -184,8 +187,10 @@ std::vector<std::int64_t> StagesToCompare(const Workload& workload) {
 
 Workload RankOf(const Workload& workload, std::int64_t stage) {
   Workload share = StageOf(workload, stage);
-  share.architecture = ShareOfTensors(share.architecture, workload.parallel.tensor, workload.parallel.ExpertTensor());
-  share.architecture = ShareOfExperts(std::move(share.architecture), workload.parallel.expert);
+  const Parallel& parallel = workload.parallel;
+  share.architecture =
+      ShareOfTensors(share.architecture, parallel.tensor, parallel.ExpertTensor(), workload.habits.vocabulary_multiple);
+  share.architecture = ShareOfExperts(std::move(share.architecture), parallel.expert);
   return share;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,6 +18,21 @@ struct VisionProjector {
   bool is_module = true;  ///< torch.nn.Linear, which adapters find, not a bare parameter (Gemma 3)
 };
 
+/// Layers alike that run for images only: more blocks of the tower, or layers of the language model that attend to it.
+struct ImageLayers {
+  Block block;
+  std::int64_t hidden_size = 0;
+  std::int64_t count = 0;
+  std::int64_t gates = 0;    ///< trained scalars of each
+  bool of_language = false;  ///< they train and are packed as the language model's layers are
+};
+
+/// A trained table of the tower's: a row for each arrangement of tiles, of so many states.
+struct TowerTable {
+  std::int64_t rows = 0;
+  std::int64_t states = 0;
+};
+
 /// What turns images into states of the language model: patches, blocks like those of an encoder, projectors. Its class
 /// holds it also where no sample has an image.
 struct VisionTower {
@@ -29,7 +45,16 @@ struct VisionTower {
   std::optional<NormKind> norm_after = {};
   Block block;
   std::int64_t layers = 0;
+  std::vector<ImageLayers> more_layers = {};
+  std::vector<TowerTable> tables = {};
+  std::int64_t gates = 0;  ///< trained scalars outside the layers
   std::vector<VisionProjector> projectors;
+
+  /// Layers of the language model that only images reach.
+  bool reaches_into_language() const {
+    return std::any_of(more_layers.begin(), more_layers.end(),
+                       [](const ImageLayers& more) { return more.of_language; });
+  }
 };
 
 /// Calls `visit` for every matrix that an adapter may sit on.
@@ -37,6 +62,7 @@ template <typename Visit>
 void ForEachMatrix(const VisionTower& tower, Visit visit) {
   if (tower.patches_are_linear) visit(tower.patches);
   ForEachMatrix(tower.block, visit);
+  for (const ImageLayers& layers : tower.more_layers) ForEachMatrix(layers.block, visit);
   for (const VisionProjector& projector : tower.projectors) {
     if (!projector.is_module) continue;
     for (const LinearShape& matrix : projector.matrices) visit(matrix);

@@ -86,19 +86,71 @@ std::int64_t SharedHeads(const LightningAttention& attention) { return attention
 std::int64_t SharedHeads(const ShortConvolution& mixer) { return mixer.convolution.channels; }
 std::int64_t SharedHeads(const NoPart& /*none*/) { return 0; }
 
+/// What else of a part they share, by its name in a config.
+struct SharedWidth {
+  std::int64_t width;
+  const char* name;
+  bool of_expert = false;  ///< routed experts have ranks of their own
+};
+using SharedWidths = std::vector<SharedWidth>;
+
+SharedWidths WidthsOf(const Attention& attention) { return {{attention.kv_heads, "num_key_value_heads"}}; }
+SharedWidths WidthsOf(const Mamba2& mamba) { return {{mamba.groups, "mamba_n_groups"}}; }
+SharedWidths WidthsOf(const GatedDelta& delta) { return {{delta.key_heads, "linear_num_key_heads"}}; }
+SharedWidths WidthsOf(const Mlp& mlp) { return {{mlp.width(), "intermediate_size"}}; }
+SharedWidths WidthsOf(const Experts& experts) {
+  SharedWidths widths = {{experts.expert.width(), "moe_intermediate_size", true}};
+  if (experts.has_shared) widths.push_back({experts.shared.width(), "shared_expert_intermediate_size"});
+  return widths;
+}
+template <typename Part>
+SharedWidths WidthsOf(const Part& /*heads alone*/) {
+  return {};
+}
+
+void CannotShare(Issues& issues, std::int64_t ranks, const SharedWidth& shared) {
+  const std::string value = std::to_string(ranks);
+  const std::string width = std::to_string(shared.width);
+  issues.push_back(
+      {.code = "tensor_over_width",
+       .field = "parallel.tensor",
+       .message = std::string(shared.name) + ", " + width + ", cannot be divided among " + value + " ranks.",
+       .values = {{"value", value}, {"width", width}, {"name", shared.name}}});
+}
+
+/// True where ranks share the block evenly. Megatron-LM asserts each division (core/utils.py, divide;
+/// ssm/mamba_mixer.py), torchtitan's and transformers' shards of a head no longer fit its shape.
+bool ValidateShare(Issues& issues, const Parallel& parallel, const Block& block) {
+  const std::int64_t ranks = parallel.tensor;
+  const std::int64_t shared = std::visit([](const auto& mixer) { return SharedHeads(mixer); }, block.mixer);
+  if (shared % ranks != 0) {
+    const std::string value = std::to_string(ranks);
+    const std::string heads = std::to_string(shared);
+    issues.push_back({.code = "tensor_over_heads",
+                      .field = "parallel.tensor",
+                      .message = heads + " attention heads cannot be divided among " + value + " ranks.",
+                      .values = {{"value", value}, {"heads", heads}}});
+    return false;
+  }
+  SharedWidths widths = std::visit([](const auto& mixer) { return WidthsOf(mixer); }, block.mixer);
+  for (const SharedWidth& width : std::visit([](const auto& part) { return WidthsOf(part); }, block.feed_forward)) {
+    widths.push_back(width);
+  }
+  const auto ranks_of = [&parallel](const SharedWidth& width) {
+    return width.of_expert ? parallel.ExpertTensor() : parallel.tensor;
+  };
+  const auto odd = std::find_if(widths.begin(), widths.end(),
+                                [&](const SharedWidth& width) { return width.width % ranks_of(width) != 0; });
+  if (odd == widths.end()) return true;
+  CannotShare(issues, ranks_of(*odd), *odd);
+  return false;
+}
+
+/// Layers of a model share their faults: the first is said.
 void ValidateShares(Issues& issues, const Workload& workload) {
-  const std::int64_t ranks = workload.parallel.tensor;
   for (const LayerRun& run : workload.architecture.runs) {
     for (const Block& block : run.period) {
-      const std::int64_t shared = std::visit([](const auto& mixer) { return SharedHeads(mixer); }, block.mixer);
-      if (shared % ranks == 0) continue;
-      const std::string value = std::to_string(ranks);
-      const std::string heads = std::to_string(shared);
-      issues.push_back({.code = "tensor_over_heads",
-                        .field = "parallel.tensor",
-                        .message = heads + " attention heads cannot be divided among " + value + " ranks.",
-                        .values = {{"value", value}, {"heads", heads}}});
-      return;
+      if (!ValidateShare(issues, workload.parallel, block)) return;
     }
   }
 }
@@ -223,6 +275,14 @@ void ValidateCutStages(Issues& issues, const Workload& workload) {
   }
 }
 
+/// Where layers that only images reach stand among those that run is not said.
+void ValidateCrossLayers(Issues& issues, const Workload& workload) {
+  constexpr const char* kWhy = "Layers of the language model that only images reach are modelled whole and together.";
+  if (workload.parallel.tensor > 1) NotModelled(issues, "parallel.tensor", kWhy);
+  if (workload.parallel.pipeline > 1) NotModelled(issues, "parallel.pipeline", kWhy);
+  if (workload.method.kind == MethodKind::kFreeze) NotModelled(issues, "method.kind", kWhy);
+}
+
 }  // namespace
 
 std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
@@ -277,6 +337,12 @@ Issues Validate(const Workload& workload) {
                       .field = "task",
                       .message = "An encoder trains as a masked language model (sft) or as a classifier (seqcls) here.",
                       .values = {}});
+  }
+  if (workload.architecture.distance_rows > 0 && workload.parallel.pipeline > 1) {
+    NotModelled(issues, "parallel.pipeline", "A table that the layers of all stages read is not modelled yet.");
+  }
+  if (workload.architecture.vision && workload.architecture.vision->reaches_into_language()) {
+    ValidateCrossLayers(issues, workload);
   }
   if (workload.architecture.encodes_source()) ValidateEncoderDecoder(issues, workload);
   ValidateShares(issues, workload);

@@ -79,6 +79,12 @@ enum class MasterGradients : std::uint8_t {
   kFp32Buffer,  ///< each is added to an fp32 buffer that lives throughout (Megatron's main_grad)
 };
 
+/// What a library does with the FP8 operands of its matrix products.
+enum class Fp8Operands : std::uint8_t {
+  kCast,  ///< made for each product, forward and backward; kept is what they were cast from (torchao)
+  kKept,  ///< the input is kept in FP8 instead, and weights have a lasting copy in it (TransformerEngine)
+};
+
 /// Habits of a training stack that change what stays alive, by the mechanism's own name; catalog/stacks.json sets them.
 struct Habits {
   LogitsUpcast logits_upcast = LogitsUpcast::kLoss;
@@ -104,6 +110,9 @@ struct Habits {
   bool gathers_tokens_again = false;
   bool fsdp_upcasts_trainable = false;  ///< accelerate: trained parameters are fp32 under FSDP's mixed precision
   bool fsdp1_keeps_gradients = false;   ///< FSDP's flat gradients outlive zero_grad(), to the next backward pass
+  /// The vocabulary's rows are padded to a multiple of this on each tensor rank.
+  std::int64_t vocabulary_multiple = 1;
+  Fp8Operands fp8_operands = Fp8Operands::kCast;
   SelectiveCheckpoint selective_checkpoint = SelectiveCheckpoint::kAllButAttention;
   Recompute recompute = Recompute::kStopsEarly;
   /// Layer inputs that are on the card at once while offloaded checkpoints travel: buffers, and layers that stay.

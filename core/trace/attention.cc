@@ -201,6 +201,7 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
 }
 
 MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden) {
+  if (module.attention->eager == EagerStyle::kDisentangled) return ForwardDisentangled(tracer, module, context, hidden);
   tracer.scope.term = Term::kAttention;
   Heads heads = Project(tracer, module, context, hidden);
   heads.hidden = tracer.DtypeOf(hidden);

@@ -34,6 +34,10 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
 MixerResult ForwardCross(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
                          const Value& hidden);
 
+/// DeBERTa's attention as a whole: its matrices project distances, too.
+MixerResult ForwardDisentangled(Tracer& tracer, const AttentionModule& module, const LayerContext& context,
+                                const Value& hidden);
+
 /// Attention with a trained bias for every distance (T5Attention), written out. The first layer that asks makes it.
 MixerResult AttendRelative(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads);
 

@@ -41,6 +41,7 @@ Value Probabilities(Tracer& tracer, const Attention& attention, const Heads& hea
     case EagerStyle::kSinks:
     case EagerStyle::kBiasedProduct:
     case EagerStyle::kBiasInPlace:
+    case EagerStyle::kDisentangled:
       break;
   }
   scores = tracer.Softmax(tracer.Cast(scores, Dtype::kFp32));

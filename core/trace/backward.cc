@@ -116,20 +116,6 @@ Tracer::Results Tracer::ProductGradients(const Node& node, std::initializer_list
   return results;
 }
 
-/// torchao's matmul_with_hp_or_float8_args: the input's gradient first, each product on its own casts.
-Tracer::Results Tracer::Fp8Gradients(const Node& node) {
-  Results results = kNoResults;
-  for (const int i : {0, 1}) {
-    if (!node.Wants(static_cast<std::size_t>(i))) continue;
-    const StorageId gradient = Allocate(node.out_elements, Dtype::kFp8, "gradient in FP8");
-    const StorageId other = Allocate(node.in_elements[static_cast<std::size_t>(1 - i)], Dtype::kFp8, "operand in FP8");
-    results[static_cast<std::size_t>(i)] = GradientLike(node, i);
-    Release(other);
-    Release(gradient);
-  }
-  return results;
-}
-
 /// Fused kernels add up the query's gradient in fp32; flash_attn makes the keys' and values' for every query head and
 /// sums them to the grouped ones (csrc/flash_attn/flash_api.cpp, mha_bwd; PyTorch's mem_eff_attention likewise for q).
 Tracer::Results Tracer::AttentionGradients(const Node& node) {
@@ -293,6 +279,8 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
       return GradientsInOrder(node, {1, 0});
     case OpKind::kFp8Linear:
       return Fp8Gradients(node);
+    case OpKind::kFp8KeptLinear:
+      return Fp8KeptGradients(node);
     case OpKind::kAddRows:
       return AddRowsGradients(node);
     case OpKind::kSplitMatmul:

@@ -129,6 +129,35 @@ Value ForwardSequential(Tracer& tracer, const LayerModule& layer, const LayerCon
   return Normalize(tracer, context, layer.feed_forward_norms.after_addition, states);
 }
 
+/// Megatron-LM's fused norm and first matrix: the kernel writes FP8, unless an adapter reads the output too.
+/// Source: transformer_engine/pytorch/module/layernorm_linear.py, with_quantized_norm;
+/// core/models/gpt/gpt_layer_specs.py.
+bool TakesFp8(const LinearModule& first) { return first.KeepsFp8() && !first.adapter; }
+
+bool TakesFp8(const MixerModule& mixer) {
+  const auto* attention = std::get_if<AttentionModule>(&mixer);
+  if (attention == nullptr || !TakesFp8(attention->query)) return false;
+  const bool fused = attention->attention->layout != QkvLayout::kSeparate;
+  return fused || (TakesFp8(attention->key) && TakesFp8(attention->value));
+}
+
+bool TakesFp8(const FeedForwardModule& feed_forward) {
+  const auto* mlp = std::get_if<MlpModule>(&feed_forward);
+  if (mlp == nullptr || !TakesFp8(mlp->up)) return false;
+  return !mlp->mlp->gated || mlp->mlp->fused_gate || TakesFp8(mlp->gate);
+}
+
+/// A kernel's norm before a part; one that two parts read, or the residual stream, stays as it is.
+void LetNormsWriteFp8(LayerModule& layer) {
+  const Arrangement arrangement = layer.block->arrangement;
+  if (arrangement == Arrangement::kParallel || arrangement == Arrangement::kNormedResidual) return;
+  const auto let = [](std::optional<NormModule>& norm, bool takes) {
+    if (norm) norm->writes_fp8 = takes && (norm->fused || norm->kind == NormKind::kLayerNorm);
+  };
+  let(layer.mixer_norms.before, TakesFp8(layer.mixer));
+  let(layer.feed_forward_norms.before, TakesFp8(layer.feed_forward));
+}
+
 /// Norms in the order of Hugging Face's modules, so that reports name them as the library does.
 void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_size, Place place) {
   const Block& block = *layer.block;
@@ -180,7 +209,7 @@ Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x) {
 }
 
 void LayerContext::DropTensors() {
-  for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask}) value->Drop();
+  for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask, &distance_table, &distances}) value->Drop();
   if (biases != nullptr) *biases = {};
 }
 
@@ -198,6 +227,7 @@ LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t h
   if (block.cross) layer.cross = MakePart(factory, *block.cross, place);
   layer.feed_forward = std::visit([&](const auto& part) -> FeedForwardModule { return MakePart(factory, part, place); },
                                   block.feed_forward);
+  LetNormsWriteFp8(layer);
   return layer;
 }
 

@@ -122,6 +122,8 @@ struct LayerContext {
   Value source;                  ///< the encoder's output, in an encoder-decoder's decoder
   Value cross_mask;              ///< as `mask`, over the source
   Value prompts, prompted_rows;  ///< prompt tuning's, for as long as PEFT's forward pass holds them
+  Value distance_table;          ///< what all layers project (DeBERTa), and the distance of every pair of positions
+  Value distances;
   std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
   std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
 

@@ -31,7 +31,7 @@ Value Tracer::Exchange(const Value& x, Size out, const char* role, const Value& 
   Node& node = Begin(OpKind::kExchange);
   AddInput(node, x);
   const Tensor tensor = At(x);
-  Value exchanged = AddOutput(node, Allocate(out, tensor.dtype, role), out, tensor.dtype);
+  Value exchanged = AddOutput(node, Allocate(out, StoredIn(x), role), out, tensor.dtype);
   if (part) At(exchanged).kept_part = At(part).storage;
   return exchanged;
 }

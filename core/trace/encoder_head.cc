@@ -27,6 +27,8 @@ Value Pool(Tracer& tracer, const Architecture& architecture, const EncoderHead& 
       return Transform(tracer, head, first, kOnePerSequence);
     case EncoderKind::kDistilBert:
       return tracer.Dropout(tracer.Relu(Forward(tracer, head.dense, first)), kDistilBertDropout);
+    case EncoderKind::kDeberta:
+      return tracer.Dropout(tracer.Gelu(Forward(tracer, head.dense, first)), dropout);
     case EncoderKind::kRoberta:
       first = tracer.Dropout(std::move(first), dropout);
       break;

@@ -12,7 +12,7 @@ bool IsLowPrecision(Dtype dtype) { return dtype == Dtype::kBf16 || dtype == Dtyp
 
 }  // namespace
 
-Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size rows) {
+Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size rows, bool writes_fp8) {
   if (autocast_) x = Fp32(std::move(x));
   Value w = autocast_ && weight ? Fp32(weight) : weight;
   Value b = autocast_ && bias ? Fp32(bias) : bias;
@@ -27,7 +27,8 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
     if (w) Keep(node, At(w).storage);
     if (b) Keep(node, At(b).storage);
   }
-  const StorageId out = AllocateFused(tensor.elements, tensor.dtype, "layer_norm", {tensor.storage});
+  const Dtype written = writes_fp8 ? Dtype::kFp8 : tensor.dtype;
+  const StorageId out = AllocateFused(tensor.elements, written, "layer_norm", {tensor.storage});
   const Dtype statistics = IsLowPrecision(tensor.dtype) ? Dtype::kFp32 : tensor.dtype;
   const StorageId mean = Allocate(rows, statistics, "mean");
   const StorageId rstd = Allocate(rows, statistics, "rstd");
@@ -42,13 +43,13 @@ Value Tracer::LayerNorm(Value x, const Value& weight, const Value& bias, Size ro
   return normed;
 }
 
-Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows) {
+Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows, bool writes_fp8) {
   Node& node = Begin(OpKind::kFusedNorm);
   AddInput(node, x);
   AddInput(node, weight);
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
-  const StorageId out = Allocate(tensor.elements, tensor.dtype, "rms_norm");
+  const StorageId out = Allocate(tensor.elements, writes_fp8 ? Dtype::kFp8 : tensor.dtype, "rms_norm");
   const StorageId scale = Allocate(rows, Dtype::kFp32, "rstd");
   if (NeedsBackward(node)) Keep(node, scale);
   Release(scale);

@@ -40,17 +40,6 @@ Value Tracer::Linear(Value x, const Value& weight, const Value& bias, double in_
   return MatrixProduct(kind, std::move(x), std::move(w), std::move(b), in_features, out_features);
 }
 
-Value Tracer::Fp8Linear(Value x, const Value& weight, double in_features, double out_features) {
-  x = LowPrecision(std::move(x));
-  Value w = LowPrecisionWeight(weight);
-  const StorageId input = Allocate(At(x).elements, Dtype::kFp8, "input in FP8");
-  const StorageId matrix = Allocate(At(w).elements, Dtype::kFp8, "weight in FP8");
-  Value product = MatrixProduct(OpKind::kFp8Linear, std::move(x), std::move(w), Value(), in_features, out_features);
-  Release(matrix);
-  Release(input);
-  return product;
-}
-
 Value Tracer::Product(Value x, const Value& weight, double in_features, double out_features) {
   x = LowPrecision(std::move(x));
   const Scope outer = scope;

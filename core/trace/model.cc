@@ -80,6 +80,8 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
     if (workload.parallel.StreamRanks() > 1) embeddings = hidden;  // the whole of it is a sum on its way
     hidden = tracer.Dropout(std::move(hidden), workload.architecture.embedding_dropout);
   }
+  context.distance_table = DistanceTable(tracer, model);
+  tracer.ShareAmongLayers(context.distance_table);
   if (tracer.gradients()) HoldOffloadBlocks(tracer, workload, hidden);
   hidden = RunStack(tracer, workload, model.layers, context, std::move(hidden), moment);
   if (model.project_out) hidden = Forward(tracer, *model.project_out, hidden);

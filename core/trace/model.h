@@ -15,7 +15,9 @@ struct TracedModel {
   std::optional<LayerStack> encoder;  ///< of an encoder-decoder, whose decoder `layers` is
   Value table, positions, token_types;
   std::optional<Adapter> table_adapter;
-  Value prompt;            ///< rows of virtual tokens; empty but under prompt tuning
+  Value prompt;     ///< rows of virtual tokens; empty but under prompt tuning
+  Value distances;  ///< the table that all layers project
+  std::optional<NormModule> distance_norm;
   Value source_positions;  ///< of a speech model's encoder: never train
   std::optional<LinearModule> first_convolution, second_convolution;
   std::optional<LinearModule> project_in, project_out;  ///< where the token table is narrower than the layers

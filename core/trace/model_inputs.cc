@@ -64,6 +64,20 @@ void MakeRotaryTables(Tracer& tracer, LayerContext& context, std::int64_t width)
   context.sine = tracer.Empty(table, context.dtype, "sine");
 }
 
+/// DebertaV2Encoder's get_attention_mask, in the dtype of the padding mask, and get_rel_pos with its logarithmic
+/// buckets (build_relative_position).
+void MakeDistances(Tracer& tracer, LayerContext& context) {
+  constexpr Size kPairs{1, Axis::kPairs};
+  tracer.scope = {"encoder", Term::kBuffers, false};
+  context.mask = tracer.Empty({1, Axis::kScores}, Dtype::kInt64, "mask");
+  const Value distances = tracer.Empty(kPairs, Dtype::kInt64, "relative positions");
+  const Value sign = tracer.Empty(kPairs, Dtype::kInt64, "signs");
+  const Value absolute = tracer.Empty(kPairs, Dtype::kInt64, "absolute positions");
+  const Value logarithmic = tracer.Empty(kPairs, Dtype::kFp32, "logarithmic positions");
+  const Value buckets = tracer.Empty(kPairs, Dtype::kFp32, "buckets");
+  context.distances = tracer.Empty(kPairs, Dtype::kInt64, "relative positions");
+}
+
 /// The causal mask as the kernel wants it, in the dtype of the token embeddings, and ALiBi's lines or matrices.
 void MakeMasks(Tracer& tracer, LayerContext& context, const Workload& workload, Dtype embedded) {
   tracer.scope = {"causal_mask", Term::kBuffers, false};
@@ -97,7 +111,11 @@ LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedde
   context.dtype = hidden;
   context.kernel = workload.architecture.eager_only ? AttentionKernel::kEager : workload.attention;
   MakeRotaryTables(tracer, context, RotaryWidth(workload.architecture));
-  MakeMasks(tracer, context, workload, embedded);
+  if (workload.architecture.distance_rows > 0) {
+    MakeDistances(tracer, context);
+  } else {
+    MakeMasks(tracer, context, workload, embedded);
+  }
   for (const Value* shared : {&context.cosine, &context.sine, &context.mask, &context.bias}) {
     tracer.ShareAmongLayers(*shared);
   }
@@ -110,7 +128,8 @@ void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedMode
   const std::int64_t hidden = architecture.hidden_size;
   const std::int64_t width = TableWidth(architecture);
   const bool saved = AdaptsModules(method.kind) && method.saves_embedding;
-  model.table = factory.MakeTable(architecture.vocab_size, width, "embed_tokens", saved);
+  const std::int64_t rows = architecture.vocab_size + architecture.rows_without_output;
+  model.table = factory.MakeTable(rows, width, "embed_tokens", saved);
   if (method.adapts_embedding) model.table_adapter = factory.MakeTableAdapter(width);
   if (method.virtual_tokens > 0) model.prompt = factory.MakePrompt(width);
   if (architecture.position_rows > 0) {
@@ -126,6 +145,10 @@ void MakeEmbeddings(ModuleFactory& factory, const Workload& workload, TracedMode
   if (architecture.embedding_norm) {
     model.embedding_norm = factory.MakeNorm(architecture.final_norm, "embedding_norm", hidden, {});
   }
+  if (architecture.distance_rows == 0) return;
+  model.distances = factory.MakeTable(architecture.distance_rows, hidden, "rel_embeddings", false);
+  if (!architecture.norms_distances) return;
+  model.distance_norm = factory.MakeNorm(architecture.final_norm, "encoder.LayerNorm", hidden, {});
 }
 
 Axis TokensOfData(const Workload& workload) {
@@ -189,7 +212,17 @@ Value EmbedTokens(Tracer& tracer, const TracedModel& model, Value rows) {
   }
   if (!model.embedding_norm) return hidden;
   tracer.scope = {model.embedding_norm->path, Term::kNorms, false};
-  return Forward(tracer, *model.embedding_norm, hidden, kOnePerToken);
+  hidden = Forward(tracer, *model.embedding_norm, hidden, kOnePerToken);
+  if (!architecture.masks_embeddings) return hidden;
+  const Value mask = tracer.Input(kOnePerToken, tracer.DtypeOf(hidden), "padding mask");
+  return tracer.Mul(std::move(hidden), mask);
+}
+
+Value DistanceTable(Tracer& tracer, const TracedModel& model) {
+  if (!model.distance_norm) return model.distances;
+  tracer.scope = {model.distance_norm->path, Term::kNorms, false};
+  const Size rows{static_cast<double>(model.workload->architecture.distance_rows), Axis::kOnce};
+  return Forward(tracer, *model.distance_norm, model.distances, rows);
 }
 
 }  // namespace tunefit

@@ -33,6 +33,9 @@ Value LabelsOfAll(Tracer& tracer, const Workload& workload, const Value& labels)
 /// What the class makes of the table's rows before its layers.
 Value EmbedTokens(Tracer& tracer, const TracedModel& model, Value rows);
 
+/// The table of distances as the layers read it; empty where there is none.
+Value DistanceTable(Tracer& tracer, const TracedModel& model);
+
 /// Rotary tables, position ids and masks that the model makes before its layers.
 LayerContext MakeContext(Tracer& tracer, const Workload& workload, Dtype embedded, Dtype hidden);
 

@@ -43,9 +43,12 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
   } else {
     module.fp8 = workload_.precision.fp8_products && place.in_layer && shape.in_features % kFp8Tile == 0 &&
                  shape.out_features % kFp8Tile == 0;
+    module.fp8_operands = workload_.habits.fp8_operands;
+    module.fp8_transposes = workload_.precision.fp8_transposes;
     const Dtype dtype = shape.stays_wide ? WideDtype() : UnquantizedDtype(false);
-    module.weight = tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), dtype, Term::kWeights, "weight",
-                                   Trained(), place.count);
+    module.weight = module.KeepsFp8() ? MakeFp8Weight(shape, dtype, place)
+                                      : tracer_.Weight(MatrixShape(shape.out_features, shape.in_features), dtype,
+                                                       Term::kWeights, "weight", Trained(), place.count);
   }
   if (shape.bias) {
     module.bias = tracer_.Weight(VectorShape(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
@@ -58,6 +61,20 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
     module.adapter = MakeAdapter(shape, place);
   }
   return module;
+}
+
+/// transformer_engine/pytorch/module/base.py, quantize_weight: a workspace that every micro-batch reads and a step's
+/// first one fills (Megatron-LM's is_first_microbatch), or the parameter itself.
+Value ModuleFactory::MakeFp8Weight(const LinearShape& shape, Dtype dtype, Place place) {
+  const WeightShape matrix = MatrixShape(shape.out_features, shape.in_features);
+  const bool is_fp8 = workload_.precision.fp8_weights;
+  Value weight = tracer_.Weight(matrix, is_fp8 ? Dtype::kFp8 : dtype, Term::kWeights, "weight", Trained(), place.count);
+  const auto copy = [&](const char* role) {
+    tracer_.CopyThroughout(matrix.elements(), Dtype::kFp8, role, place.count);
+  };
+  if (!is_fp8) copy("weight in FP8");
+  if (workload_.precision.fp8_transposes) copy("weight in FP8, transposed");
+  return tracer_.BehaveAs(std::move(weight), dtype);
 }
 
 LinearModule ModuleFactory::MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place) {
@@ -223,7 +240,8 @@ Value ForwardBase(Tracer& tracer, const LinearModule& module, const Value& x) {
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }
   if (module.fp8) {
-    Value product = tracer.Fp8Linear(x, module.weight, in, out);
+    Value product = module.KeepsFp8() ? tracer.Fp8KeptLinear(x, module.weight, in, out, module.fp8_transposes)
+                                      : tracer.Fp8Linear(x, module.weight, in, out);
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }
   if (module.quantized == QuantizedProduct::kNone) return tracer.Linear(x, module.weight, module.bias, in, out);
@@ -294,7 +312,7 @@ Value LayerNormKernel(Tracer& tracer, const NormModule& module, const Value& x, 
     default:
       break;
   }
-  return tracer.LayerNorm(x, module.weight, module.bias, rows);
+  return tracer.LayerNorm(x, module.weight, module.bias, rows, module.writes_fp8);
 }
 
 }  // namespace
@@ -320,7 +338,7 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
 
 Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
   tracer.scope.module = module.path;
-  if (module.fused) return tracer.FusedRmsNorm(x, module.weight, rows);
+  if (module.fused) return tracer.FusedRmsNorm(x, module.weight, rows, module.writes_fp8);
   switch (module.kind) {
     case NormKind::kRmsNorm:
     case NormKind::kRmsNormBare:

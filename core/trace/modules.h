@@ -43,8 +43,12 @@ struct LinearModule {
   Dequantization dequantization;
   Dtype compute = Dtype::kBf16;
   bool fp8 = false;  ///< multiplies in FP8
+  Fp8Operands fp8_operands = Fp8Operands::kCast;
+  bool fp8_transposes = false;
   std::optional<Adapter> adapter;
   std::optional<Rescaling> rescaling;
+
+  bool KeepsFp8() const { return fp8 && fp8_operands == Fp8Operands::kKept; }
 };
 
 /// The matrices of all experts of a layer, each kind in one parameter of `count` x rows x columns.
@@ -58,6 +62,7 @@ struct ExpertStack {
 struct NormModule {
   NormKind kind = NormKind::kRmsNorm;
   bool fused = false;  ///< run by one kernel
+  bool writes_fp8 = false;
   const char* path = "";
   Value weight, bias;  ///< empty where the kind has none
 };
@@ -113,6 +118,8 @@ class ModuleFactory {
   /// peft utils/other.py, ModulesToSaveWrapper: a deep copy, in the dtype of its original unless told otherwise.
   Dtype SavedDtype() const { return workload_.method.saved_dtype.value_or(UnquantizedDtype(false)); }
   bool Adapted(const char* name) const;
+  /// The weight of a matrix whose products keep FP8 operands, and its lasting copies in FP8.
+  Value MakeFp8Weight(const LinearShape& shape, Dtype dtype, Place place);
   LinearModule MakeScore();
   Adapter MakeAdapter(const LinearShape& shape, Place place);
   /// `name`: of the matrix in each expert.

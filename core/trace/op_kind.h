@@ -19,7 +19,8 @@ enum class OpKind : std::uint8_t {
   kRsqrt,
   kLinear,
   kLinearBias,
-  kFp8Linear,  ///< operands are cast to FP8 for each product, kept as they were
+  kFp8Linear,      ///< operands are cast to FP8 for each product, kept as they were
+  kFp8KeptLinear,  ///< operands are cast to FP8 once and kept so
   kBatchMatmul,
   kDequantizedLinear,
   kFusedLoraLinear,

@@ -1,5 +1,5 @@
 // T5Attention, which is written out in every version: transformers' modeling_t5.py. The bias of a stack's first layer
-// is added to the scores of all its layers, and so gets a gradient from each.
+// is added to the scores of all its layers, and so gets a gradient from each; UMT5's layers each make their own.
 #include <utility>
 
 #include "core/trace/attention.h"
@@ -21,11 +21,12 @@ Value LookUpBias(Tracer& tracer, const Attention& attention, const Value& table)
   return tracer.Embedding(buckets, table, kPairs * static_cast<double>(attention.heads));
 }
 
-/// Attention to the encoder's output has no positions: zeros, which are told to require a gradient where layers are
-/// checkpointed.
-Value NoBias(Tracer& tracer, const LayerContext& context, Size pairs, Dtype dtype) {
+/// Attention to the encoder's output has no positions: zeros, which are told to require a gradient, by T5 where layers
+/// are checkpointed, by UMT5 in every training step (modeling_umt5.py).
+Value NoBias(Tracer& tracer, const Attention& attention, const LayerContext& context, Size pairs, Dtype dtype) {
   Value zeros = tracer.Empty(pairs, dtype, "no bias");
-  if (!ChecksLayers(*context.workload) || !tracer.gradients()) return zeros;
+  const bool trains = attention.own_relative_bias || ChecksLayers(*context.workload);
+  if (!trains || !tracer.gradients()) return zeros;
   zeros = tracer.RequireGradient(std::move(zeros));
   if (!tracer.recomputing()) tracer.Hold(zeros);  // its gradient keeps it
   return zeros;
@@ -36,7 +37,7 @@ Value MakeBias(Tracer& tracer, const Attention& attention, const LayerContext& c
   const auto count = static_cast<double>(attention.heads);
   const Size pairs{count, Axis::kPairs};
   Value bias = heads.relative_table ? LookUpBias(tracer, attention, heads.relative_table)
-                                    : NoBias(tracer, context, pairs, scores);
+                                    : NoBias(tracer, attention, context, pairs, scores);
   const Value& mask = heads.crosses ? context.cross_mask : context.mask;
   if (!mask) return bias;
   const Value stretched = tracer.Stretch(bias, {count, Axis::kScores});
@@ -54,7 +55,9 @@ MixerResult AttendRelative(Tracer& tracer, const Attention& attention, const Lay
   const Value query_copy = tracer.Empty(IfBatched(tracer.SizeOf(heads.query)), operand, "contiguous query");
   const Value key_copy = tracer.Empty(IfBatched(tracer.SizeOf(heads.key)), operand, "contiguous key");
   Value scores = tracer.BatchMatmul(heads.query, heads.key, scores_size);
-  Value& bias = heads.crosses ? context.biases->cross : context.biases->own;
+  Value own;
+  Value& shared = heads.crosses ? context.biases->cross : context.biases->own;
+  Value& bias = attention.own_relative_bias ? own : shared;
   if (!bias) bias = MakeBias(tracer, attention, context, heads, tracer.DtypeOf(scores));
   scores = tracer.AddInPlace(std::move(scores), bias);
   Value probabilities = tracer.Softmax(tracer.Cast(scores, Dtype::kFp32));

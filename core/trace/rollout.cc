@@ -166,7 +166,7 @@ void RolloutTrace::Ppo(double per_sequence) {
 }  // namespace
 
 bool GathersForEngine(const Workload& workload) {
-  return workload.parallel.strategy == Strategy::kZero3 && workload.method.kind == MethodKind::kLora;
+  return workload.parallel.strategy == Strategy::kZero3 && AdaptsModules(workload.method.kind);
 }
 
 Pass TraceHandover(const Workload& workload) {

@@ -75,6 +75,7 @@ struct Step {
   std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
   std::vector<Resident> idle;                 ///< those that train but run in no step, so that none gets a gradient
   std::vector<Resident> gradient_buffers;     ///< gradients that live throughout, whatever happens in the step
+  std::vector<Resident> weight_copies;        ///< of weights in FP8, from the first step on
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward

@@ -104,7 +104,10 @@ Value Tracer::Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_
 }
 
 void Tracer::TensorDropped(std::int32_t index) {
-  Release(tensors_[static_cast<std::size_t>(index)].storage);
+  const Tensor tensor = tensors_[static_cast<std::size_t>(index)];
+  for (const StorageId storage : {tensor.storage, tensor.fp8.read, tensor.fp8.kept}) {
+    if (storage != kNoStorage) Release(storage);
+  }
   free_tensors_.push_back(index);
 }
 
@@ -142,6 +145,18 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   }
   if (update_bytes_) nodes_.back().extra = {update_bytes_(step_, step_.trained.back()), Axis::kOnce};
   return value;
+}
+
+void Tracer::CopyThroughout(Size elements, Dtype dtype, const char* role, std::int64_t count) {
+  step_.weight_copies.push_back({static_cast<StorageId>(step_.storages.size()), count});
+  step_.storages.push_back({elements, dtype, Term::kAutocastCopies, scope.module, role, scope.in_layer});
+  references_.push_back(kUncounted);
+}
+
+Value Tracer::BehaveAs(Value x, Dtype dtype) {
+  At(x).dtype = dtype;
+  if (At(x).source.node >= 0) nodes_[static_cast<std::size_t>(At(x).source.node)].out_dtype = dtype;
+  return x;
 }
 
 void Tracer::DecideGradients(GradientFate fate, UpdateBytes update_bytes) {

@@ -163,6 +163,16 @@ class Tracer {
   /// torchao's float8 training: casts of both operands live for each product, forward and backward; what backward needs
   /// is kept in the dtype that it came in.
   Value Fp8Linear(Value x, const Value& weight, double in_features, double out_features);
+  /// TransformerEngine's Linear: its input is cast to FP8, once for all that read x, and kept so; the weight's copy in
+  /// FP8 is there already. With `transposes` what a gradient reads is there twice, as it is and transposed: only the
+  /// latter is kept of the input, and both of the gradient while it is worked on.
+  /// Source: transformer_engine/pytorch/module/linear.py, _linear_forward_impl and _linear_backward.
+  Value Fp8KeptLinear(const Value& input, const Value& weight, double in_features, double out_features,
+                      bool transposes);
+  /// A copy of a weight that lives from the first step on, `count` of them alike.
+  void CopyThroughout(Size elements, Dtype dtype, const char* role, std::int64_t count);
+  /// x as a tensor of that dtype, whatever it is stored in: a Float8Tensor behaves like what it was cast from.
+  Value BehaveAs(Value x, Dtype dtype);
   /// x @ weight.T: the weight is a view to autocast, which casts it for this use alone.
   Value Product(Value x, const Value& weight, double in_features, double out_features);
   /// A frozen matrix that is dequantized for each use, forward and backward; `bias` may be empty.
@@ -175,9 +185,10 @@ class Tracer {
   Value FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
                         double out_features);
   Value BatchMatmul(Value a, Value b, Size out);
-  Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows);  ///< weight and bias may be empty
+  /// Weight and bias may be empty. `writes_fp8`: the kernel writes its output in FP8 for the product that reads it.
+  Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows, bool writes_fp8 = false);
   /// Liger's and Unsloth's RMS norm: keeps its input and a row's scale; the gradient overwrites the incoming one.
-  Value FusedRmsNorm(Value x, const Value& weight, Size rows);
+  Value FusedRmsNorm(Value x, const Value& weight, Size rows, bool writes_fp8 = false);
   /// Liger's SwiGLU: keeps gate and up, and writes their gradients over them.
   Value FusedSwiglu(Value gate, Value up);
   Value Embedding(const Value& ids, const Value& weight, Size out);
@@ -282,6 +293,11 @@ class Tracer {
     std::int32_t node = -1;
     std::uint8_t slot = 0;
   };
+  /// A tensor's copy in FP8: what products read, and what they keep of it.
+  struct Fp8Copy {
+    StorageId read = kNoStorage;
+    StorageId kept = kNoStorage;
+  };
   struct Tensor {
     StorageId storage = kNoStorage;
     Size elements;
@@ -291,6 +307,7 @@ class Tracer {
     Edge source;
     std::int32_t references = 0;
     StorageId kept_part = kNoStorage;  ///< see Exchange; not counted
+    Fp8Copy fp8 = {};                  ///< once a product has made it
   };
   struct Node {
     OpKind kind = OpKind::kView;
@@ -312,6 +329,7 @@ class Tracer {
     Size extra;
     std::int32_t uses = 0;            ///< of a weight: gradients that are still to come
     std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
+    bool transposes = false;          ///< kFp8KeptLinear: operands are there transposed, too
     bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
     std::int32_t recomputation = -1;  ///< kCheckpoint: which module
     std::int32_t unit = -1;           ///< kUnitEntry, kUnitExit: which sharded module
@@ -386,6 +404,8 @@ class Tracer {
   Value LowPrecision(Value x);
   Value LowPrecisionWeight(const Value& weight);
   Value MatrixProduct(OpKind kind, Value x, Value weight, Value bias, double in_features, double out_features);
+  Fp8Copy CopyInFp8(const Value& x, bool keeps, bool transposes);
+  Dtype StoredIn(const Value& x) const { return step_.storages[static_cast<std::size_t>(At(x).storage)].dtype; }
   /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
   StorageId DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies);
   Value Fp32(Value x);
@@ -407,6 +427,7 @@ class Tracer {
   Results AttentionGradients(const Node& node);
   Results ProductGradients(const Node& node, std::initializer_list<int> order);
   Results Fp8Gradients(const Node& node);
+  Results Fp8KeptGradients(const Node& node);
   Results ElementwiseGradients(const Node& node);
   Results PowerGradient(const Node& node);
   Results GradientByHand(const Node& node);

@@ -1,15 +1,31 @@
 #include "core/trace/vision.h"
 
+#include <variant>
+
 namespace tunefit {
 namespace {
 
 constexpr Term kTerm = Term::kWeights;
 
-void MakeBlocks(ModuleFactory& factory, const VisionTower& tower) {
-  const Place place{tower.layers, false};
-  factory.MakeNorm(tower.block.norm, "vision_tower.norm1", tower.hidden_size, place);
-  ForEachMatrix(tower.block, [&](const LinearShape& matrix) { factory.MakeLinear(matrix, matrix.name, kTerm, place); });
-  factory.MakeNorm(tower.block.norm, "vision_tower.norm2", tower.hidden_size, place);
+void MakeBlocks(ModuleFactory& factory, const Block& block, std::int64_t hidden_size, Place place) {
+  factory.MakeNorm(block.norm, "vision_tower.norm1", hidden_size, place);
+  ForEachMatrix(block, [&](const LinearShape& matrix) { factory.MakeLinear(matrix, matrix.name, kTerm, place); });
+  const auto* attention = std::get_if<Attention>(&block.mixer);
+  if (attention != nullptr && attention->qk_norm == QkNorm::kHead) {
+    factory.MakeNorm(attention->qk_norm_kind, "vision_tower.q_norm", attention->head_dim, place);
+    factory.MakeNorm(attention->qk_norm_kind, "vision_tower.k_norm", attention->head_dim, place);
+  }
+  factory.MakeNorm(block.norm, "vision_tower.norm2", hidden_size, place);
+}
+
+void MakeMoreLayers(ModuleFactory& factory, const VisionTower& tower) {
+  for (const ImageLayers& layers : tower.more_layers) {
+    const Place place{layers.count, false};
+    factory.InTower(!layers.of_language);
+    MakeBlocks(factory, layers.block, layers.hidden_size, place);
+    for (std::int64_t i = 0; i < layers.gates; ++i) factory.MakeVector("vision_gate", "gate", 1, kTerm, place);
+  }
+  factory.InTower(true);
 }
 
 void MakeEntry(ModuleFactory& factory, const VisionTower& tower) {
@@ -19,6 +35,10 @@ void MakeEntry(ModuleFactory& factory, const VisionTower& tower) {
     factory.MakeParameterLinear(tower.patches, tower.patches.name, kTerm, {});
   }
   if (tower.position_rows > 0) factory.MakeTable(tower.position_rows, tower.hidden_size, "vision_positions", false);
+  for (const TowerTable& table : tower.tables) {
+    factory.MakeTable(table.rows, table.states * tower.hidden_size, "vision_tiles", false);
+  }
+  for (std::int64_t i = 0; i < tower.gates; ++i) factory.MakeVector("vision_gate", "gate", 1, kTerm, {});
   if (tower.class_token) factory.MakeVector("vision_class", "class_embedding", tower.hidden_size, kTerm, {});
   if (tower.norm_before) factory.MakeNorm(*tower.norm_before, "vision_norm_before", tower.hidden_size, {});
 }
@@ -50,7 +70,8 @@ void MakeVisionTower(Tracer& tracer, ModuleFactory& factory, const Workload& wor
   tracer.idle = ends;
   MakeEntry(factory, tower);
   tracer.idle = Idle::kApart;
-  MakeBlocks(factory, tower);
+  MakeBlocks(factory, tower.block, tower.hidden_size, {tower.layers, false});
+  MakeMoreLayers(factory, tower);
   tracer.idle = ends;
   MakeExit(factory, tower);
   tracer.idle = Idle::kNot;

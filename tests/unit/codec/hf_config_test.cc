@@ -155,6 +155,41 @@ TEST_F(Config, T5HasTwoStacksWithABiasTableEach) {
   EXPECT_TRUE(plain.architecture.tied_head && plain.architecture.scales_head_input);
 }
 
+TEST_F(Config, Umt5HasATableInEveryLayer) {
+  // umt5-small: 256,384 tokens of 512 twice; encoder layers of 4 x 512 x 384 + 3 x 512 x 1,024 + 2 x 512 and 32 x 6,
+  // decoder layers with 4 x 512 x 384 + 512 more; a norm at the end of each stack.
+  const HfConfig config =
+      Read(R"({"model_type":"umt5","d_model":512,"d_kv":64,"d_ff":1024,"num_layers":8,"num_decoder_layers":8,)"
+           R"("num_heads":6,"vocab_size":256384,"feed_forward_proj":"gated-gelu","tie_word_embeddings":false})");
+  ASSERT_TRUE(issues_.empty()) << issues_[0].message;
+  const Architecture& model = config.architecture;
+  ASSERT_EQ(model.runs.size(), 1U);
+  EXPECT_EQ(AttentionOf(model.runs[0].period[0]).relative_buckets, 32);
+  EXPECT_EQ(model.runs[0].period[0].cross->relative_buckets, 0);
+  const std::int64_t layer = 4 * 512 * 384 + 3 * 512 * 1024 + 2 * 512 + 32 * 6;
+  const std::int64_t cross = 4 * 512 * 384 + 512;
+  EXPECT_EQ(CountParameters(model).total(), 2 * 256'384 * 512 + 16 * layer + 8 * cross + 2 * 512);
+  EXPECT_EQ(CountParameters(model).total(), 306'601'984);
+}
+
+TEST_F(Config, DebertaProjectsATableOfDistances) {
+  const std::string plain =
+      R"({"model_type":"deberta-v2","hidden_size":768,"intermediate_size":3072,"num_hidden_layers":12,)"
+      R"("num_attention_heads":12,"vocab_size":128100,"max_position_embeddings":512,"type_vocab_size":0,)"
+      R"("relative_attention":true,"norm_rel_ebd":"layer_norm","share_att_key":true,"position_biased_input":false,)";
+  const std::string both = R"("pos_att_type":"p2c|c2p")";
+  const Architecture buckets =
+      Read(plain + both + R"(,"position_buckets":256,"max_relative_positions":-1})").architecture;
+  ASSERT_TRUE(issues_.empty()) << issues_[0].message;
+  EXPECT_EQ(buckets.distance_rows, 512);
+  EXPECT_EQ(CountParameters(buckets).total(), 183'831'552);              // KerasHub's count of DeBERTa v3 base
+  EXPECT_EQ(Read(plain + both + "}").architecture.distance_rows, 1024);  // of every position, both ways
+  EXPECT_TRUE(issues_.empty());
+  Read(plain + R"("pos_att_type":["c2p"]})");
+  ASSERT_EQ(issues_.size(), 1U);
+  EXPECT_EQ(issues_[0].field, "model.config.pos_att_type");
+}
+
 TEST_F(Config, WhisperHearsAndItsKeysHaveNoBias) {
   const HfConfig config = Read(
       R"({"model_type":"whisper","d_model":64,"encoder_layers":3,"decoder_layers":2,"encoder_attention_heads":4,)"

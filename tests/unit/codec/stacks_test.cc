@@ -82,6 +82,31 @@ TEST_F(Stacks, TorchtitansTensorRanksDivideTokensWhereThatIsModelled) {
   EXPECT_FALSE(tower.workload.parallel.sequence_parallel);
 }
 
+TEST_F(Stacks, MegatronKeepsFp8OperandsAndTheirTransposesBeforeBlackwell) {
+  const auto read = [](const std::string& rest) {
+    return ReadRequest(R"({"version":1,"model":"llama-3.1-8b","precision":{"compute":"fp8")" + rest + "}", *catalog_);
+  };
+  const RequestReading plain = read(R"(},"stack":"megatron")");
+  ASSERT_FALSE(HasError(plain.issues));
+  EXPECT_EQ(plain.workload.habits.fp8_operands, Fp8Operands::kKept);
+  EXPECT_TRUE(plain.workload.precision.fp8_transposes);
+  EXPECT_FALSE(plain.workload.precision.fp8_weights);
+  EXPECT_EQ(plain.workload.precision.weights, Dtype::kBf16);
+  const auto on = [&read](const std::string& gpu) {
+    return read(R"(},"stack":"megatron","hardware":{"gpu":")" + gpu + R"("})").workload.precision.fp8_transposes;
+  };
+  EXPECT_TRUE(on("h100-sxm"));
+  EXPECT_TRUE(on("l4"));
+  EXPECT_FALSE(on("b200"));
+  EXPECT_TRUE(on("rtx-5090"));  // compute capability 12
+  EXPECT_EQ(read(R"(},"stack":"torchtitan")").workload.habits.fp8_operands, Fp8Operands::kCast);
+  const RequestReading lora = read(R"(,"weights":"fp8"},"stack":"megatron","method":{"kind":"lora"})");
+  EXPECT_FALSE(HasError(lora.issues));
+  EXPECT_TRUE(lora.workload.precision.fp8_weights);
+  EXPECT_EQ(lora.workload.precision.weights, Dtype::kBf16);
+  EXPECT_EQ(lora.workload.habits.vocabulary_multiple, 128);
+}
+
 TEST_F(Stacks, AllInOneDtypeWithoutAutocast) {
   for (const char* stack : {"torchtune", "litgpt"}) {
     const RequestReading reading = Read(stack, "", R"(,"method":{"kind":"lora"})");

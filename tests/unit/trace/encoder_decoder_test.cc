@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "core/memory/replay.h"
 #include "core/model/parameters.h"
@@ -44,6 +46,31 @@ TEST(EncoderDecoder, ABlockOfT5KeepsByHand) {
   EXPECT_EQ(KeptByALayer(MakeT5Workload(), 1), 2 * self + mlp);
 }
 
+/// UMT5: T5 whose layers each have a table of biases.
+Workload MakeUmt5Workload(const test::T5Sizes& sizes = {}) {
+  Workload workload = MakeT5Workload(sizes);
+  for (std::vector<LayerRun>* runs : {&workload.architecture.encoder_runs, &workload.architecture.runs}) {
+    Block block = runs->front().period.front();
+    std::get<Attention>(block.mixer).own_relative_bias = true;
+    if (block.cross) block.cross->own_relative_bias = true;
+    *runs = {{{block}, CountLayers(*runs)}};
+  }
+  return workload;
+}
+
+TEST(EncoderDecoder, EveryLayerOfUmt5HasBiasesOfItsOwn) {
+  // Beside what T5's layers keep, the bucket of each of 256 x 256 pairs as int64; in a decoder's layer also the zeros
+  // that stand for biases to the source, 4 heads x 256 x 256 in bf16, as they require a gradient.
+  const double pairs = 65'536;
+  EXPECT_EQ(KeptByALayer(MakeUmt5Workload(), 0) - KeptByALayer(MakeT5Workload(), 0), 8 * pairs);
+  EXPECT_EQ(KeptByALayer(MakeUmt5Workload(), 1) - KeptByALayer(MakeT5Workload(), 1), 8 * pairs + 2 * 4 * pairs);
+  const Workload t5 = MakeT5Workload();
+  const Workload umt5 = MakeUmt5Workload();
+  // 12 layers instead of the first of each stack: ten tables of 32 x 4 more.
+  EXPECT_EQ(CountParameters(umt5.architecture).total() - CountParameters(t5.architecture).total(), 10 * 32 * 4);
+  EXPECT_EQ(TraceTrainingStep(umt5).trained_parameters, CountParameters(umt5.architecture).total());
+}
+
 TEST(EncoderDecoder, HoldsEveryParameterOnce) {
   for (const bool tied : {false, true}) {
     test::T5Sizes sizes;
@@ -54,11 +81,11 @@ TEST(EncoderDecoder, HoldsEveryParameterOnce) {
 }
 
 TEST(EncoderDecoder, FoldedLayersAreTheUnrolledOnes) {
-  for (int variant = 0; variant < 32; ++variant) {
+  for (int variant = 0; variant < 64; ++variant) {
     test::T5Sizes sizes;
     sizes.gated = (variant & 1) != 0;
     sizes.decoder_layers = (variant & 2) != 0 ? 9 : 1;
-    Workload workload = MakeT5Workload(sizes);
+    Workload workload = (variant & 32) != 0 ? MakeUmt5Workload(sizes) : MakeT5Workload(sizes);
     if ((variant & 4) != 0) workload.checkpointing = Checkpointing::kFull;
     if ((variant & 8) != 0) workload.method.kind = MethodKind::kLora;
     workload.precision.autocast = (variant & 16) != 0;

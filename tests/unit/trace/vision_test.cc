@@ -49,6 +49,25 @@ TEST(Tower, TrainedItHasNeitherGradientsNorLazyStates) {
   EXPECT_EQ(Elements(trained, trained.optimizer_states), Elements(frozen, frozen.optimizer_states));
 }
 
+TEST(Tower, LayersOfTheLanguageModelThatOnlyImagesReachTrainAsItsOthers) {
+  Workload workload = WithTower();
+  const Step alone = TraceTrainingStep(workload);
+  const Block block = workload.architecture.runs.front().period.front();
+  workload.architecture.vision->more_layers = {
+      {.block = block, .hidden_size = 4096, .count = 2, .gates = 2, .of_language = true}};
+  // Two of Llama's layers, 218,112,000 each, and two scalars.
+  const std::int64_t layers = 2 * (218'112'000 + 2);
+  const Step with = TraceTrainingStep(workload);
+  EXPECT_EQ(with.trained_parameters, alone.trained_parameters + layers);
+  EXPECT_EQ(Elements(with, with.idle), layers);
+  EXPECT_EQ(with.events.size(), alone.events.size());
+  workload.parallel.gpus = workload.parallel.tensor = 2;
+  EXPECT_EQ(Validate(workload).at(0).field, "parallel.tensor");
+  workload.architecture.vision->more_layers.front().of_language = false;
+  EXPECT_TRUE(Validate(workload).empty());
+  EXPECT_EQ(TraceTrainingStep(workload).trained_parameters, alone.trained_parameters);
+}
+
 TEST(Tower, MasterWeightsHaveStatesOfAllThatTrains) {
   Workload workload = WithTower();
   workload.precision.master_weights = true;
