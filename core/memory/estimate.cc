@@ -1,11 +1,13 @@
 #include "core/memory/estimate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/memory/ledger.h"
 #include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/memory/reserved.h"
+#include "core/model/device_map.h"
 #include "core/model/share.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/passes.h"
@@ -85,7 +87,9 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   const Range library{workspaces, workspaces, workspaces};
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
   const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
-  const Range collectives = workload.parallel.gpus > 1 ? overheads.collectives : Range{};
+  // Cards of one process copy to each other without NCCL.
+  const bool together = workload.parallel.gpus > 1 && workload.parallel.strategy != Strategy::kDeviceMap;
+  const Range collectives = together ? overheads.collectives : Range{};
   const Range context = driver + collectives;
   const double paged_bytes = SumResidents(step, step.paged_states, axes);
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
@@ -154,7 +158,7 @@ double FrozenBytes(const Step& step) {
   for (const Resident& weight : step.idle) trained[static_cast<std::size_t>(weight.storage)] = true;
   double bytes = 0;
   double parameters = 0;
-  for (const std::vector<Resident>* weights : {&step.weights, &step.host_parameters}) {
+  for (const std::vector<Resident>* weights : {&step.weights, &step.host.parameters, &step.nvme.parameters}) {
     for (const Resident& weight : *weights) {
       const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
       if (trained[static_cast<std::size_t>(weight.storage)]) continue;
@@ -181,13 +185,17 @@ RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
   if (trained == 0) return {0, 0, 0, 0, FrozenBytes(step)};
   RecipeBytes recipe;
   recipe.weights = PlainBytes(step, step.trained) / trained;
-  const bool buffered = !step.gradient_buffers.empty();
+  double buffered = 0;
+  for (const Resident& buffer : step.gradient_buffers) {
+    if (step.storages[static_cast<std::size_t>(buffer.storage)].term != Term::kGradients) continue;
+    buffered += PlainBytes(step, {buffer});
+  }
   const double with_idle = trained + CountElements(step, step.idle);  // those are in every buffer
-  recipe.gradients = buffered ? PlainBytes(step, step.gradient_buffers) / with_idle : recipe.weights;
+  recipe.gradients = buffered > 0 ? buffered / with_idle : recipe.weights;
   if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
   const double with_states = MakesStatesAtOnce(workload) ? with_idle : trained;
   recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states) +
-                             PlainBytes(step, step.host_states)) /
+                             PlainBytes(step, step.host.states) + PlainBytes(step, step.nvme.states)) /
                             with_states;
   recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / with_states;
   recipe.frozen = FrozenBytes(step);
@@ -217,9 +225,12 @@ HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parall
   const auto gpus = static_cast<double>(std::min(parallel.gpus, parallel.gpus_per_node));
   HostBytes host;
   host.checkpoints = gpus * static_cast<double>(step.in_flight) * SumResidents(step, step.host_checkpoints, axes);
-  host.parameters = gpus * SumResidents(step, step.host_parameters, axes);
-  host.gradients = gpus * SumResidents(step, step.host_gradients, axes);
-  host.optimizer_states = gpus * SumResidents(step, step.host_states, axes);
+  host.parameters = gpus * SumResidents(step, step.host.parameters, axes);
+  host.gradients = gpus * SumResidents(step, step.host.gradients, axes);
+  host.optimizer_states = gpus * SumResidents(step, step.host.states, axes);
+  host.buffers = gpus * SumResidents(step, step.host.buffers, axes);
+  host.nvme = gpus * (SumResidents(step, step.nvme.parameters, axes) + SumResidents(step, step.nvme.gradients, axes) +
+                      SumResidents(step, step.nvme.states, axes));
   return host;
 }
 
@@ -254,7 +265,14 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
-bool IsCut(const Workload& workload) { return workload.parallel.tensor > 1 || workload.parallel.pipeline > 1; }
+/// The layers are on the cards of one process, one after another.
+bool IsPlaced(const Workload& workload) {
+  return workload.parallel.strategy == Strategy::kDeviceMap && workload.parallel.gpus > 1;
+}
+
+bool IsCut(const Workload& workload) {
+  return workload.parallel.tensor > 1 || workload.parallel.pipeline > 1 || IsPlaced(workload);
+}
 
 /// Exact and of the whole model, also where the traced rank holds a part of it.
 TrainedParameters CountTrained(const Workload& workload, const Step& step) {
@@ -262,18 +280,43 @@ TrainedParameters CountTrained(const Workload& workload, const Step& step) {
   return CountTrainedParameters(workload);
 }
 
-/// MEM-83  The rank whose step peaks highest: of a pipeline's first stage, which holds the most micro-batches, or its
-/// last, which holds the logits.
+/// Ranks of which one is the busiest: of a pipeline its first stage, which holds the most micro-batches, and its last,
+/// which holds the logits; of a model in one process the cards at both ends, and the one between that has the most
+/// layers.
+std::vector<Workload> RanksThatMayBeBusiest(const Workload& workload) {
+  std::vector<Workload> ranks;
+  if (!IsPlaced(workload)) {
+    ranks.push_back(RankOf(workload, 0));
+    if (workload.parallel.pipeline > 1) ranks.push_back(RankOf(workload, workload.parallel.pipeline - 1));
+    return ranks;
+  }
+  const std::vector<DevicePlace> places = PlaceOnDevices(workload);
+  ranks.push_back(DeviceOf(workload, places.front()));
+  if (places.size() > 1) ranks.push_back(DeviceOf(workload, places.back()));
+  if (places.size() < 3) return ranks;
+  const auto fewer = [](const DevicePlace& a, const DevicePlace& b) { return a.layers < b.layers; };
+  ranks.push_back(DeviceOf(workload, *std::max_element(places.begin() + 1, places.end() - 1, fewer)));
+  return ranks;
+}
+
+/// MEM-83  The rank whose step peaks highest.
 Workload BusiestRank(const Workload& workload) {
   if (!IsCut(workload)) return workload;
+  std::vector<Workload> ranks = RanksThatMayBeBusiest(workload);
+  if (ranks.size() == 1) return ranks.front();
   const auto peak = [](const Workload& rank) {
     const Step step = TraceTrainingStep(rank);
     return PhasesOf(ReplayStep(step, AxesOf(step, rank, rank.batch))).peak_step;
   };
-  Workload first = RankOf(workload, 0);
-  if (workload.parallel.pipeline == 1) return first;
-  Workload last = RankOf(workload, workload.parallel.pipeline - 1);
-  return peak(first) >= peak(last) ? first : last;
+  std::size_t busiest = 0;
+  double highest = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const double of_rank = peak(ranks[i]);
+    if (of_rank <= highest) continue;
+    highest = of_rank;
+    busiest = i;
+  }
+  return std::move(ranks[busiest]);
 }
 
 }  // namespace
@@ -293,6 +336,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
   estimate.parameters = CountTrained(workload, step);
   estimate.recipe = RecipeOf(step, rank);
+  // Cards that hold unlike parts: the busiest does not stand for the others.
+  if (IsPlaced(workload)) estimate.disk_bytes = CheckpointDiskBytes(TraceTrainingStep(workload), workload);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
@@ -307,8 +352,7 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
-  std::vector<Workload> ranks = {RankOf(workload, 0)};
-  if (workload.parallel.pipeline > 1) ranks.push_back(RankOf(workload, workload.parallel.pipeline - 1));
+  const std::vector<Workload> ranks = RanksThatMayBeBusiest(workload);
   std::vector<Step> steps;
   for (const Workload& rank : ranks) steps.push_back(TraceTrainingStep(rank));
   Workload tried = workload;

@@ -142,15 +142,17 @@ double CheckpointDiskBytes(const Step& step, const Workload& workload) {
     model += static_cast<double>(weight.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
   };
   for (const Resident& weight : adapter ? step.trained : step.weights) add(weight);
-  const std::vector<Resident>& elsewhere = adapter ? step.idle : step.host_parameters;
-  std::for_each(elsewhere.begin(), elsewhere.end(), add);
+  if (adapter) std::for_each(step.idle.begin(), step.idle.end(), add);
+  for (const OffCard* place : {&step.host, &step.nvme}) {
+    if (!adapter) std::for_each(place->parameters.begin(), place->parameters.end(), add);
+  }
   // All ranks' shares of what is divided are written.
   const Strategy strategy = workload.parallel.strategy;
   const auto shards = static_cast<double>(workload.parallel.Shards());
   // The busiest rank stands for those that have other tensors: a little too much where stages differ.
   const auto divided = static_cast<double>(workload.parallel.tensor * workload.parallel.pipeline);
-  const double states =
-      FileBytes(step, step.optimizer_states) + FileBytes(step, step.paged_states) + FileBytes(step, step.host_states);
+  const double states = FileBytes(step, step.optimizer_states) + FileBytes(step, step.paged_states) +
+                        FileBytes(step, step.host.states) + FileBytes(step, step.nvme.states);
   return divided *
          (model * (ShardsParameters(strategy) ? shards : 1) + states * (DividesStates(strategy) ? shards : 1));
 }

@@ -14,14 +14,14 @@ ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
       compute_(workload.precision.compute),
       reduce_(workload.parallel.reduce_dtype),
       reshards_(workload.parallel.reshard_after_forward),
-      offloads_(workload.parallel.offloads_parameters),
+      offloads_(workload.parallel.offloads_parameters()),
       upcasts_trainable_(workload.habits.fsdp_upcasts_trainable && workload.precision.autocast),
       tracer_(tracer),
       units_(1) {}
 
-std::int32_t ShardedUnits::Open() {
+std::int32_t ShardedUnits::Open(std::int64_t layer) {
   open_ = units();
-  units_.emplace_back();
+  units_.emplace_back().layer = layer;
   return open_;
 }
 
@@ -36,10 +36,12 @@ void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool 
   Divide(shape, shard, trainable);
 }
 
-ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, bool trainable) {
+ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId shard, std::int64_t count,
+                                             bool trainable) {
   Parameter parameter;
   parameter.shard_elements = Divide(shape, shard, trainable);
   parameter.whole_elements = parameter.shard_elements * ranks_;
+  parameter.count = static_cast<double>(count);
   const Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
   parameter.shard_dtype = resident.dtype;
   parameter.whole_dtype = IsFloat(resident.dtype) ? compute_ : resident.dtype;
@@ -51,6 +53,10 @@ ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId
   parameter.whole = static_cast<StorageId>(tracer_.step_.storages.size());
   tracer_.step_.storages.push_back(whole);
   tracer_.references_.push_back(Tracer::kUncounted);
+  if (Persists(shape.elements().coefficient)) {
+    parameter.persists = parameter.is_whole = true;
+    tracer_.step_.gradient_buffers.push_back({parameter.whole, count});
+  }
   At(open_).parameters.push_back(parameter);
   shards_.push_back(shard);
   return {shard, parameter.whole, parameter.whole_dtype};
@@ -73,22 +79,34 @@ void ShardedUnits::Release(StorageId& storage) {
 }
 
 StorageId ShardedUnits::BringFromHost(const Unit& unit) {
-  if (!offloads_ || unit.whole) return kNoStorage;
+  if (unit.whole) return kNoStorage;
   double bytes = 0;
   for (const Parameter& parameter : unit.parameters) {
     bytes += parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
   }
+  return BringFromHost(bytes);
+}
+
+StorageId ShardedUnits::BringFromHost(double bytes) {
+  if (!offloads_ || bytes == 0) return kNoStorage;
   return Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "shards from the host");
+}
+
+void ShardedUnits::AllocateWhole(Parameter& parameter) {
+  if (!std::exchange(parameter.is_whole, true)) tracer_.step_.events.push_back({parameter.whole, 1});
 }
 
 void ShardedUnits::AllocateWhole(Unit& unit) {
   if (std::exchange(unit.whole, true)) return;
-  for (const Parameter& parameter : unit.parameters) tracer_.step_.events.push_back({parameter.whole, 1});
+  for (Parameter& parameter : unit.parameters) AllocateWhole(parameter);
 }
 
 void ShardedUnits::FreeWhole(Unit& unit) {
-  if (!std::exchange(unit.whole, false)) return;
-  for (const Parameter& parameter : unit.parameters) tracer_.step_.events.push_back({parameter.whole, -1});
+  unit.whole = false;
+  for (Parameter& parameter : unit.parameters) {
+    if (parameter.persists || !std::exchange(parameter.is_whole, false)) continue;
+    tracer_.step_.events.push_back({parameter.whole, -1});
+  }
 }
 
 ShardedUnits::Gradients ShardedUnits::CountGradients(const Unit& unit) const {
@@ -115,6 +133,19 @@ void ShardedUnits::KeepReduced(StorageId reduced) {
   storage.term = Term::kGradients;
   storage.role = "gradient shards";
   if (tracer_.step_.gradients_alive || offloads_) Release(reduced);
+}
+
+void ShardedUnits::HoldToEnd(StorageId& storage) {
+  tracer_.HoldToEnd(storage);
+  Release(storage);
+}
+
+void ShardedUnits::AddCopy(const Parameter& parameter, double elements, const char* role) {
+  const Storage whole = tracer_.step_.storages[static_cast<std::size_t>(parameter.whole)];
+  const Tracer::Scope outer = tracer_.scope;
+  tracer_.scope = {whole.module, Term::kGathered, whole.in_layer};
+  tracer_.Allocate({elements, Axis::kOnce}, whole.dtype, role);
+  tracer_.scope = outer;
 }
 
 void ShardedUnits::CarryGradients() {

@@ -21,9 +21,9 @@ class ShardedUnits {
   ShardedUnits(const ShardedUnits&) = delete;
   ShardedUnits& operator=(const ShardedUnits&) = delete;
 
-  /// The parameters declared from here on belong to a new unit; its number. Units are opened in the order of the
-  /// forward pass.
-  std::int32_t Open();
+  /// The parameters declared from here on belong to a new unit, the layer of that number; the unit's. Units are opened
+  /// in the order of the forward pass.
+  std::int32_t Open(std::int64_t layer);
   /// They belong to the root again.
   void Close() { open_ = 0; }
 
@@ -34,7 +34,7 @@ class ShardedUnits {
     StorageId whole = kNoStorage;
     Dtype dtype = Dtype::kFp32;
   };
-  Declared Declare(const WeightShape& shape, StorageId shard, bool trainable);
+  Declared Declare(const WeightShape& shape, StorageId shard, std::int64_t count, bool trainable);
   /// The same of a parameter that no unit ever gathers: it stays a share.
   void DeclareApart(const WeightShape& shape, StorageId shard, bool trainable);
   /// The node at which autograd leaves the gradient of the parameter declared last.
@@ -59,25 +59,33 @@ class ShardedUnits {
   struct Parameter {
     StorageId whole = kNoStorage;
     double whole_elements = 0;  ///< padded to a multiple of the ranks
+    double count = 1;           ///< of them, alike in the model
     double shard_elements = 0;
     Dtype shard_dtype = Dtype::kFp32;
     Dtype whole_dtype = Dtype::kFp32;
     std::int32_t leaf = -1;  ///< -1: frozen
+    bool persists = false;   ///< the whole is there throughout
+    bool is_whole = false;   ///< the whole exists
   };
   struct Unit {
+    std::int64_t layer = -1;
     std::vector<Parameter> parameters;
     StorageId gathered = kNoStorage;  ///< the buffer of an all-gather under way
     bool whole = false;               ///< the parameters exist as a whole
     bool backward_done = false;
+    bool copied = false;  ///< a second share of its parameters is there
   };
 
   /// Makes the resident a share, in the dtype that the library keeps it in; its elements.
   double Divide(const WeightShape& shape, StorageId shard, bool trainable);
   Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
+  const Unit& At(std::int32_t unit) const { return units_[static_cast<std::size_t>(unit)]; }
   /// The stream that whole parameters are allocated on.
   virtual Stream StreamOfWhole() const = 0;
   /// Elements of one rank's share of a parameter, padding included.
   virtual double ShardElements(const WeightShape& shape) const = 0;
+  /// A parameter of so many elements is never let go of once it was gathered.
+  virtual bool Persists(double /*elements*/) const { return false; }
   std::int32_t units() const { return static_cast<std::int32_t>(units_.size()); }
   /// The unit that ran before this one in the forward pass; -1 for the first. The root is the last to end.
   std::int32_t Previous(std::int32_t unit) const;
@@ -85,6 +93,8 @@ class ShardedUnits {
   void Release(StorageId& storage);  ///< and forgets it
   /// Shards that live on the host travel to the card first; nothing where they are there.
   StorageId BringFromHost(const Unit& unit);
+  StorageId BringFromHost(double bytes);
+  void AllocateWhole(Parameter& parameter);
   void AllocateWhole(Unit& unit);
   void FreeWhole(Unit& unit);
   /// The gradients that autograd has left at a unit's parameters, padded, and one rank's share of them.
@@ -100,6 +110,10 @@ class ShardedUnits {
   void EndCarriedGradients();
   /// One rank's reduced gradients of a unit: they stay, or are added to those of an earlier micro-batch.
   void KeepReduced(StorageId reduced);
+  /// Lives until the whole backward pass has ended, and so do its equals in the layers that it stands for.
+  void HoldToEnd(StorageId& storage);
+  /// Makes `elements` more that the step leaves behind, in the dtype and part of the model of the whole parameter.
+  void AddCopy(const Parameter& parameter, double elements, const char* role);
 
   const double ranks_;
   const Dtype compute_;

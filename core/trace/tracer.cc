@@ -125,11 +125,11 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   if (trainable) (idle == Idle::kNot ? step_.trained : step_.idle).push_back({weight.shard, count, shape});
   const bool sharded = units_ != nullptr && term != Term::kQuantization;
   if (idle != Idle::kNot) {
-    if (sharded && idle == Idle::kInRoot) units_->Declare(shape, weight.shard, trainable);
+    if (sharded && idle == Idle::kInRoot) units_->Declare(shape, weight.shard, count, trainable);
     if (sharded && idle == Idle::kApart) units_->DeclareApart(shape, weight.shard, trainable);
     return Wrap(weight.shard, elements, dtype, false);
   }
-  if (sharded) weight = units_->Declare(shape, weight.shard, trainable);
+  if (sharded) weight = units_->Declare(shape, weight.shard, count, trainable);
   Value value = Wrap(sharded ? weight.whole : weight.shard, elements, weight.dtype, false);
   At(value).cast_is_cached = untrained_leaves;
   if (!trainable) return value;
@@ -140,6 +140,15 @@ Value Tracer::Weight(const WeightShape& shape, Dtype dtype, Term term, const cha
   }
   if (update_bytes_) nodes_.back().extra = {update_bytes_(step_, step_.trained.back()), Axis::kOnce};
   return value;
+}
+
+double Tracer::TrainedElements() const {
+  double elements = 0;
+  for (const Resident& weight : step_.trained) {
+    const Storage& storage = step_.storages[static_cast<std::size_t>(weight.storage)];
+    elements += static_cast<double>(weight.count) * storage.elements.coefficient;
+  }
+  return elements;
 }
 
 void Tracer::DecideGradients(GradientFate fate, UpdateBytes update_bytes) {

@@ -1,5 +1,6 @@
 #include "core/trace/training_step.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,22 +21,41 @@ namespace {
 constexpr Size kOnePerToken{1, Axis::kTokens};
 constexpr Size kOnePerSequence{1, Axis::kSequences};
 
-/// DeepSpeed's stages 1 and 2 reduce gradients by way of a buffer of reduce_bucket_size elements, two where reduction
-/// overlaps with backward (stage_1_and_2.py, backward()), also on a single rank. The size is that of transformers'
-/// documented configuration of stage 2.
-constexpr double kReduceBucketElements = 2e8;
-
+/// What DeepSpeed's stages 1 and 2 reduce gradients by way of (stage_1_and_2.py), also on a single rank, from the first
+/// gradient to the end of backward. With contiguous_gradients a buffer of reduce_bucket_size elements, two where
+/// reduction overlaps with backward (setup_buckets). Without, gradients wait until as many have come, then all of them
+/// are flattened (buffered_reduce_fallback); with overlap those of the reduction before wait as well. In stage 1 they
+/// stay in any case.
 std::vector<Value> ReductionBuckets(Tracer& tracer, const Workload& workload) {
-  const bool reduces =
-      ShardsStatesOnly(workload.parallel.strategy) && workload.habits.master_gradients == MasterGradients::kCastInStep;
-  if (!reduces) return {};
+  if (!HasReductionBuckets(workload)) return {};
+  const ZeroSettings& zero = workload.parallel.zero;
+  auto elements = static_cast<double>(zero.reduce_bucket_size);
+  int count = zero.overlap_comm ? 2 : 1;
+  if (!zero.contiguous_gradients) {
+    elements = std::min(elements, tracer.TrainedElements());
+    count = workload.parallel.strategy == Strategy::kZero1 ? 1 : count + 1;
+  }
   tracer.scope = {"engine", Term::kCommunication, false};
   std::vector<Value> buckets;
-  for (int i = 0; i < 2; ++i) {
-    buckets.push_back(
-        tracer.Empty({kReduceBucketElements, Axis::kOnce}, workload.precision.weights, "reduction bucket"));
+  for (int i = 0; i < count; ++i) {
+    buckets.push_back(tracer.Empty({elements, Axis::kOnce}, workload.precision.weights, "reduction bucket"));
   }
   return buckets;
+}
+
+/// accelerate returns a placed model's outputs to the card of its inputs, and there casts those of autocast to fp32;
+/// the Trainer lets go of them at once. A loss that makes no logits returns none.
+void ReceiveLogits(Tracer& tracer, const Workload& workload) {
+  if (workload.loss == Loss::kFusedLinearCe || workload.architecture.encoder != EncoderKind::kNone) return;
+  tracer.BeginSection(Moment::kLoss, -1, 1, 1);
+  tracer.scope = {"lm_head", Term::kLogitsAndLoss, false};
+  const bool returns_fp32 = workload.habits.logits_upcast == LogitsUpcast::kModel;
+  const Size size{static_cast<double>(workload.architecture.vocab_size), Axis::kTokens};
+  const Value logits =
+      tracer.Empty(size, returns_fp32 ? Dtype::kFp32 : workload.precision.compute, "logits from another card");
+  if (workload.precision.autocast && workload.habits.outputs_upcast) {
+    const Value upcast = tracer.Cast(logits, Dtype::kFp32);
+  }
 }
 
 }  // namespace
@@ -83,6 +103,7 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
     loss = TraceLoss(tracer, workload, model.head, hidden, labels, std::move(last_logits));
   } else {
     tracer.EndAutocast();
+    if (workload.stage.gets_logits) ReceiveLogits(tracer, workload);
   }
   if (units) {
     loss = tracer.LeaveUnit(0, loss);
@@ -90,15 +111,16 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   }
   hidden.Drop();  // the Trainer drops the model's outputs before backward
   if (!ChecksLayers(workload)) context.source.Drop();
-  const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
+  std::vector<Value> buckets = ReductionBuckets(tracer, workload);
   tracer.Backward(std::move(loss));
+  buckets.clear();
   context = {};  // a checkpointed layer's arguments lived until its recomputation was done
   Step step = tracer.Finish();
   step.chunk = LossChunks(workload);
   step.in_flight = workload.stage.in_flight;
   AddOptimizer(step, workload);
   AddGradientBuffers(step, workload);
-  MoveToHost(step, workload, units ? units->shards() : std::vector<StorageId>());
+  MoveOffCard(step, workload, units ? units->shards() : std::vector<StorageId>());
   return step;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/memory/estimate.h"
 #include "core/memory/replay.h"
+#include "core/model/device_map.h"
 #include "core/model/parameters.h"
 #include "core/model/share.h"
 #include "core/trace/training_step.h"
@@ -204,6 +205,79 @@ TEST_F(Laws, EachStageOfZeroHoldsNoMoreStates) {
         EXPECT_LE(states, earlier) << static_cast<int>(stage);
       }
       earlier = states;
+    }
+  });
+}
+
+TEST_F(Laws, FewerRanksThatShareACopyHoldMore) {
+  ForEachWorkload([](const Workload& workload) {
+    if (!ShardsParameters(workload.parallel.strategy)) return;
+    Workload hybrid = workload;
+    hybrid.parallel.tensor = hybrid.parallel.pipeline = 1;
+    hybrid.parallel.gpus = 8;
+    hybrid.parallel.zero.hpz_partition_size = 1;
+    double fewer = 0;
+    for (const std::int64_t shard : {8, 4, 2}) {
+      hybrid.parallel.shard = shard;
+      const double states = Estimate(hybrid).phases.between_steps;
+      EXPECT_GE(states, fewer) << shard;
+      fewer = states;
+    }
+    // As much as on no more ranks than share a copy.
+    const double alone = [&hybrid] {
+      Workload two = hybrid;
+      two.parallel.gpus = 2;
+      two.parallel.shard = 0;
+      return Estimate(two).phases.between_steps;
+    }();
+    EXPECT_EQ(fewer, alone);
+  });
+}
+
+TEST_F(Laws, WhatStageThreeMayHoldItHoldsAtMost) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload tight = workload;
+    tight.parallel = {};
+    tight.parallel.strategy = Strategy::kZero3;
+    tight.parallel.gpus = 2;
+    tight.parallel.zero.reduce_bucket_size = 1;
+    tight.parallel.zero.param_persistence_threshold = 0;
+    tight.parallel.zero.prefetch_bucket_size = 0;
+    tight.parallel.zero.max_reuse_distance = 0;
+    const Phases least = Estimate(tight).phases;
+    for (std::int64_t ZeroSettings::*setting :
+         {&ZeroSettings::reduce_bucket_size, &ZeroSettings::param_persistence_threshold,
+          &ZeroSettings::prefetch_bucket_size, &ZeroSettings::max_reuse_distance}) {
+      Workload loose = tight;
+      loose.parallel.zero.*setting = 1 << 20;
+      const Phases more = Estimate(loose).phases;
+      EXPECT_GE(more.peak_step, least.peak_step);
+      EXPECT_GE(more.after_forward, least.after_forward);
+    }
+  });
+}
+
+TEST_F(Laws, CardsOfOneProcessHoldTheModelBetweenThem) {
+  ForEachWorkload([](const Workload& workload) {
+    Workload whole = workload;
+    whole.parallel = {};
+    if (whole.method.kind == MethodKind::kFreeze) return;  // not modelled together yet
+    const Phases of_whole = Estimate(whole).phases;
+    for (const std::int64_t gpus : {2, 3, 8}) {
+      Workload placed = whole;
+      placed.parallel.strategy = Strategy::kDeviceMap;
+      placed.parallel.gpus = gpus;
+      const Phases busiest = Estimate(placed).phases;
+      const auto cards = static_cast<double>(gpus);
+      EXPECT_GE(cards * busiest.peak_step, of_whole.peak_step) << gpus;
+      EXPECT_EQ(Estimate(placed).disk_bytes, Estimate(whole).disk_bytes);
+      double between = 0;
+      for (const DevicePlace& place : PlaceOnDevices(placed)) {
+        Workload card = DeviceOf(placed, place);
+        card.parallel = {};
+        between += Estimate(card).phases.static_bytes;
+      }
+      EXPECT_GE(between, of_whole.static_bytes) << gpus;
     }
   });
 }
