@@ -57,6 +57,8 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"accumulation_in_backward", "Gradients that are applied within backward cannot be accumulated.", "value"},
     {"quantized_full_training", "A quantized base cannot be trained in full.", ""},
     {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},
+    {"shard_does_not_divide", "Ranks that train the same part of a model are no whole groups of that size.",
+     "value ranks"},
     {"tensor_over_heads", "The attention heads are no multiple of the ranks that share them.", "value heads"},
     {"pipeline_over_layers", "More pipeline stages than layers.", "value high"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},
