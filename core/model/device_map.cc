@@ -83,6 +83,7 @@ std::vector<DevicePlace> PlaceOnDevices(const Workload& workload) {
 Workload DeviceOf(const Workload& workload, const DevicePlace& place) {
   Workload share = workload;
   share.architecture.runs = TakeLayers(workload.architecture.runs, place.first_layer, place.layers);
+  share.stage.first_layer = place.first_layer;
   share.stage.is_first = place.has_embedding;
   share.stage.is_last = place.has_head;
   share.stage.gets_logits = place.has_embedding && !place.has_head;

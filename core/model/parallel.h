@@ -86,10 +86,11 @@ struct Parallel {
 /// One stage of a pipeline under 1F1B, or one card of a model placed on several (kDeviceMap); a model that is not cut
 /// has one that is both first and last.
 struct PipelineStage {
-  bool is_first = true;        ///< embeds the tokens; others receive hidden states
-  bool is_last = true;         ///< ends in the loss; others send hidden states on and receive their gradient
-  std::int64_t in_flight = 1;  ///< micro-batches whose activations it holds at once
-  bool gets_logits = false;    ///< the last one's come back to it
+  bool is_first = true;          ///< embeds the tokens; others receive hidden states
+  bool is_last = true;           ///< ends in the loss; others send hidden states on and receive their gradient
+  std::int64_t first_layer = 0;  ///< of the whole model's, counted from 0
+  std::int64_t in_flight = 1;    ///< micro-batches whose activations it holds at once
+  bool gets_logits = false;      ///< the last one's come back to it
 };
 
 /// Faults of a layout: ranks that do not fill the GPUs, copies of a model without a strategy. `field` is the request's

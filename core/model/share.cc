@@ -116,6 +116,7 @@ Workload StageOf(const Workload& workload, std::int64_t stage) {
   const std::int64_t larger = layers % stages;  // so many stages have one layer more
   const std::int64_t first = stage * least + std::min(stage, larger);
   share.architecture.runs = TakeLayers(workload.architecture.runs, first, least + (stage < larger ? 1 : 0));
+  share.stage.first_layer = first;
   share.stage.is_first = stage == 0;
   share.stage.is_last = stage == stages - 1;
   // 1F1B: a stage runs ahead of its first backward pass by as many micro-batches as there are stages after it.

@@ -10,6 +10,7 @@ namespace tunefit {
 /// A model as its library built it, ready to be run as often as a task runs it.
 struct TracedModel {
   const Workload* workload = nullptr;
+  Dtype received = Dtype::kBf16;  ///< of the hidden states that a later stage starts from: as the table makes them
   LayerStack layers;
   std::optional<LayerStack> encoder;  ///< of an encoder-decoder, whose decoder `layers` is
   Value table, positions, token_types;

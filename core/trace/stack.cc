@@ -120,7 +120,9 @@ LayerStack MakeStack(Tracer& tracer, ModuleFactory& factory, const Workload& wor
   LayerStack stack;
   for (const LayerRun& run : runs) stack.runs.push_back(Simplified(run));
   if (workload.method.kind == MethodKind::kFreeze) stack.runs = CutAt(stack.runs, FirstTrainedLayer(workload));
-  if (workload.parallel.strategy == Strategy::kZero3) stack.runs = CutAt(stack.runs, FirstReusedLayer(workload));
+  if (workload.parallel.strategy == Strategy::kZero3) {
+    stack.runs = CutAt(stack.runs, FirstReusedLayer(workload) - first_layer);
+  }
   stack.runs = InStepWithCheckpoints(stack.runs, workload);
   stack.stretches = MakeStretches(tracer, factory, workload, stack.runs, first_layer, unrolling);
   return stack;

@@ -24,7 +24,7 @@ std::int64_t FirstReusedLayer(const Workload& workload) {
   const std::vector<LayerRun>& runs = workload.architecture.runs;
   const auto most = static_cast<double>(workload.parallel.zero.max_reuse_distance);
   double between = 2 * HeadElements(workload);
-  std::int64_t layer = CountLayers(runs);
+  std::int64_t layer = workload.stage.first_layer + CountLayers(runs);
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     for (std::int64_t i = run->repeats * static_cast<std::int64_t>(run->period.size()); i > 0; --i) {
       const Block& block = run->period[static_cast<std::size_t>(i - 1) % run->period.size()];
