@@ -147,8 +147,28 @@ export interface Request {
     expert?: number;
     /** Ranks that share an expert's matrices: 1, or as many as `tensor`. Default: as many where the GPUs suffice. */
     expert_tensor?: number;
-    /** What waits in host memory. `optimizer`, with ZeRO: states, gradients and the update. `parameters`, with zero3
-     *  beside the optimizer and with FSDP over several GPUs, which moves both: the shards too. `nvme` is refused. */
+    /** Ranks that one copy of the model is divided among (FSDP's hybrid shards, DeepSpeed's MiCS, instances of Megatron's
+     *  distributed optimizer); left out, all of gpus / (tensor x pipeline), which it must divide. */
+    shard?: number;
+    /** ddp: gradients are views of the buckets that they are reduced in, and no copies of them exist. */
+    gradient_as_bucket_view?: boolean;
+    /** DeepSpeed's settings that change memory, by its own names, in elements. Left out, what transformers'
+     *  documentation and its `auto` have; with `stack: "deepspeed"` DeepSpeed's own defaults. */
+    zero?: {
+      reduce_bucket_size?: number;
+      overlap_comm?: boolean;
+      contiguous_gradients?: boolean;
+      stage3_prefetch_bucket_size?: number;
+      stage3_param_persistence_threshold?: number;
+      stage3_max_live_parameters?: number;
+      stage3_max_reuse_distance?: number;
+      sub_group_size?: number;
+      /** ZeRO++: ranks that share a second copy of the parameters. */
+      zero_hpz_partition_size?: number;
+    };
+    /** What waits off the card. `optimizer`, with ZeRO: states, gradients and the update. `parameters`, with zero3
+     *  beside the optimizer and with FSDP over several GPUs, which moves both: the shards too. `nvme`, with DeepSpeed's
+     *  stage 3: on disk, by way of pinned buffers. */
     offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };
   };
   /**
@@ -358,8 +378,17 @@ export interface Report {
     /** Memory of one machine that the run takes for all its GPUs, beyond the processes themselves, at most. */
     host_bytes: number;
     /** What it is made of; the parts sum to `host_bytes`. `checkpoints`: layer inputs that wait for backward;
-     *  the others: what `parallel.offload` keeps there: shards, gradients and states. */
-    host_parts: { checkpoints: number; parameters: number; gradients: number; optimizer_states: number };
+     *  the others: what `parallel.offload` keeps there: shards, gradients and states, and the pinned buffers and copies
+     *  through which they travel. */
+    host_parts: {
+      checkpoints: number;
+      parameters: number;
+      gradients: number;
+      optimizer_states: number;
+      buffers: number;
+    };
+    /** What `parallel.offload` keeps on the disks of one machine. */
+    nvme_bytes: number;
     /** One checkpoint: what was trained, and the optimizer's states. */
     disk_bytes: number;
   };

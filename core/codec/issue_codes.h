@@ -59,6 +59,8 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"gpus_do_not_divide", "The GPUs are no multiple of the ranks that share a model.", "value group"},
     {"copies_do_not_divide", "The GPUs that hold a copy of a part are no multiple of those that share its experts.",
      "value group"},
+    {"shard_does_not_divide", "Ranks that train the same part of a model are no whole groups of that size.",
+     "value ranks"},
     {"tensor_over_heads", "The attention heads are no multiple of the ranks that share them.", "value heads"},
     {"tensor_over_width", "A width of the model is no multiple of the ranks that share it.", "value width name"},
     {"pipeline_over_layers", "More pipeline stages, or pieces of them, than layers.", "value high"},

@@ -181,7 +181,9 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
   WriteBytes(writer, "parameters", memory.host.parameters);
   WriteBytes(writer, "gradients", memory.host.gradients);
   WriteBytes(writer, "optimizer_states", memory.host.optimizer_states);
+  WriteBytes(writer, "buffers", memory.host.buffers);
   writer.EndObject();
+  WriteBytes(writer, "nvme_bytes", memory.host.nvme);
   WriteBytes(writer, "disk_bytes", memory.disk_bytes);
   writer.EndObject();
 }

@@ -142,6 +142,22 @@ void WriteCheckpointing(JsonWriter& writer, const CheckpointingFields& checkpoin
   writer.EndObject();
 }
 
+void WriteZero(JsonWriter& writer, const ZeroFields& zero) {
+  if (!zero.given) return;
+  writer.Key("zero");
+  writer.BeginObject();
+  Write(writer, "reduce_bucket_size", zero.reduce_bucket_size);
+  Write(writer, "overlap_comm", zero.overlap_comm);
+  Write(writer, "contiguous_gradients", zero.contiguous_gradients);
+  Write(writer, "stage3_prefetch_bucket_size", zero.stage3_prefetch_bucket_size);
+  Write(writer, "stage3_param_persistence_threshold", zero.stage3_param_persistence_threshold);
+  Write(writer, "stage3_max_live_parameters", zero.stage3_max_live_parameters);
+  Write(writer, "stage3_max_reuse_distance", zero.stage3_max_reuse_distance);
+  Write(writer, "sub_group_size", zero.sub_group_size);
+  Write(writer, "zero_hpz_partition_size", zero.zero_hpz_partition_size);
+  writer.EndObject();
+}
+
 void WriteParallel(JsonWriter& writer, const ParallelFields& parallel) {
   writer.Key("parallel");
   writer.BeginObject();
@@ -157,6 +173,9 @@ void WriteParallel(JsonWriter& writer, const ParallelFields& parallel) {
   Write(writer, "context", parallel.context);
   Write(writer, "expert", parallel.expert);
   Write(writer, "expert_tensor", parallel.expert_tensor);
+  Write(writer, "shard", parallel.shard);
+  Write(writer, "gradient_as_bucket_view", parallel.gradient_as_bucket_view);
+  WriteZero(writer, parallel.zero);
   if (parallel.offload) {
     writer.Key("offload");
     writer.BeginObject();

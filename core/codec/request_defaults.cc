@@ -43,6 +43,7 @@ class Completer {
         stack_(stack.fields),
         architecture_(reading.workload.architecture),
         saved_as_loaded_(stack.habits.saved_modules_as_loaded),
+        casts_in_step_(stack.habits.master_gradients == MasterGradients::kCastInStep),
         assumptions_(reading.assumptions) {}
 
   /// The value given, else the stack's, else the core's.
@@ -74,12 +75,14 @@ class Completer {
   void CompleteTraining();
   void CompleteCheckpointing();
   void CompleteParallel();
+  void CompleteZero();
 
  private:
   RequestFields& request_;
   const RequestFields& stack_;
   const Architecture& architecture_;
   const bool saved_as_loaded_;
+  const bool casts_in_step_;  ///< gradients, so that the strategies called ZeRO are DeepSpeed's stages
   Assumptions& assumptions_;
 };
 
@@ -284,6 +287,36 @@ void Completer::CompleteTraining() {
   Take(request_.compile, stack_.compile, false, "compile");
 }
 
+/// DeepSpeed's own defaults (zero/config.py); stacks on transformers run the configurations that its documentation has,
+/// whose "auto" of stage 3 goes by the hidden size (integrations/deepspeed.py, trainer_config_finalize).
+void Completer::CompleteZero() {
+  const Word strategy = *request_.parallel.strategy;
+  const bool third = strategy == "zero3";
+  if (!casts_in_step_ || (!third && strategy != "zero1" && strategy != "zero2")) return;
+  ZeroFields& zero = request_.parallel.zero;
+  zero.given = true;
+  const bool own = *request_.stack == "deepspeed";
+  const auto take = [&](auto& value, auto of_trainer, auto of_deepspeed, const char* field) {
+    using Type = decltype(of_deepspeed);
+    Take(value, own ? Field<Type>() : Field<Type>(of_trainer), of_deepspeed, field);
+  };
+  const ZeroSettings of_core;
+  const std::int64_t hidden = architecture_.hidden_size;
+  const std::int64_t bucket = third ? hidden * hidden : 200'000'000;
+  take(zero.reduce_bucket_size, bucket, of_core.reduce_bucket_size, "parallel.zero.reduce_bucket_size");
+  take(zero.overlap_comm, true, third, "parallel.zero.overlap_comm");
+  Take(zero.contiguous_gradients, of_core.contiguous_gradients, "parallel.zero.contiguous_gradients");
+  if (!third) return;
+  take(zero.stage3_prefetch_bucket_size, hidden * hidden * 9 / 10, of_core.prefetch_bucket_size,
+       "parallel.zero.stage3_prefetch_bucket_size");
+  take(zero.stage3_param_persistence_threshold, 10 * hidden, of_core.param_persistence_threshold,
+       "parallel.zero.stage3_param_persistence_threshold");
+  Take(zero.stage3_max_live_parameters, of_core.max_live_parameters, "parallel.zero.stage3_max_live_parameters");
+  Take(zero.stage3_max_reuse_distance, of_core.max_reuse_distance, "parallel.zero.stage3_max_reuse_distance");
+  Take(zero.sub_group_size, of_core.sub_group_size, "parallel.zero.sub_group_size");
+  Take(zero.zero_hpz_partition_size, of_core.hpz_partition_size, "parallel.zero.zero_hpz_partition_size");
+}
+
 void Completer::CompleteParallel() {
   ParallelFields& parallel = request_.parallel;
   if (!parallel.gpus) {
@@ -298,6 +331,10 @@ void Completer::CompleteParallel() {
     Take(parallel.reshard_after_forward, stack_.parallel.reshard_after_forward, true, "parallel.reshard_after_forward");
     Take(parallel.reduce_dtype, stack_.parallel.reduce_dtype, "fp32", "parallel.reduce_dtype");
   }
+  if (*parallel.strategy == "ddp") {
+    Take(parallel.gradient_as_bucket_view, false, "parallel.gradient_as_bucket_view");
+  }
+  CompleteZero();
   const std::int64_t tensor = parallel.tensor.value_or(1);
   if (tensor == 1) return;
   const bool shares_experts = parallel.expert.value_or(1) > 1;

@@ -182,6 +182,32 @@ CheckpointingFields ReadCheckpointing(const ObjectReader& request) {
   return fields;
 }
 
+ZeroFields ReadZero(const ObjectReader& parallel) {
+  static constexpr Known kKnown = {"reduce_bucket_size",
+                                   "overlap_comm",
+                                   "contiguous_gradients",
+                                   "stage3_prefetch_bucket_size",
+                                   "stage3_param_persistence_threshold",
+                                   "stage3_max_live_parameters",
+                                   "stage3_max_reuse_distance",
+                                   "sub_group_size",
+                                   "zero_hpz_partition_size"};
+  const ObjectReader zero(parallel, "zero");
+  zero.RefuseUnknown(kKnown);
+  ZeroFields fields;
+  fields.given = zero.present();
+  fields.reduce_bucket_size = ReadCount(zero, "reduce_bucket_size", words::kBucket);
+  fields.overlap_comm = zero.Flag("overlap_comm");
+  fields.contiguous_gradients = zero.Flag("contiguous_gradients");
+  fields.stage3_prefetch_bucket_size = ReadCount(zero, "stage3_prefetch_bucket_size", words::kElements);
+  fields.stage3_param_persistence_threshold = ReadCount(zero, "stage3_param_persistence_threshold", words::kElements);
+  fields.stage3_max_live_parameters = ReadCount(zero, "stage3_max_live_parameters", words::kElements);
+  fields.stage3_max_reuse_distance = ReadCount(zero, "stage3_max_reuse_distance", words::kElements);
+  fields.sub_group_size = ReadCount(zero, "sub_group_size", words::kBucket);
+  fields.zero_hpz_partition_size = ReadCount(zero, "zero_hpz_partition_size", words::kGpus);
+  return fields;
+}
+
 ParallelFields ReadParallel(const ObjectReader& request) {
   static constexpr Known kKnown = {"gpus",
                                    "gpus_per_node",
@@ -195,6 +221,9 @@ ParallelFields ReadParallel(const ObjectReader& request) {
                                    "context",
                                    "expert",
                                    "expert_tensor",
+                                   "shard",
+                                   "gradient_as_bucket_view",
+                                   "zero",
                                    "offload"};
   static constexpr Known kOffloadKnown = {"optimizer", "parameters"};
   const ObjectReader parallel(request, "parallel");
@@ -212,6 +241,9 @@ ParallelFields ReadParallel(const ObjectReader& request) {
   fields.context = ReadCount(parallel, "context", words::kGpus);
   fields.expert = ReadCount(parallel, "expert", words::kGpus);
   fields.expert_tensor = ReadCount(parallel, "expert_tensor", words::kGpus);
+  fields.shard = ReadCount(parallel, "shard", words::kGpus);
+  fields.gradient_as_bucket_view = parallel.Flag("gradient_as_bucket_view");
+  fields.zero = ReadZero(parallel);
   const ObjectReader offload(parallel, "offload");
   offload.RefuseUnknown(kOffloadKnown);
   fields.offload = offload.present();

@@ -70,6 +70,14 @@ struct CheckpointingFields {
   Field<std::int64_t> every;  ///< instead of a kind
 };
 
+struct ZeroFields {
+  bool given = false;
+  Field<std::int64_t> reduce_bucket_size;
+  Field<bool> overlap_comm, contiguous_gradients;
+  Field<std::int64_t> stage3_prefetch_bucket_size, stage3_param_persistence_threshold, stage3_max_live_parameters,
+      stage3_max_reuse_distance, sub_group_size, zero_hpz_partition_size;
+};
+
 struct ParallelFields {
   Field<std::int64_t> gpus, gpus_per_node;
   Field<Word> strategy;
@@ -77,7 +85,9 @@ struct ParallelFields {
   Field<Word> reduce_dtype;
   Field<std::int64_t> tensor;
   Field<bool> sequence_parallel;
-  Field<std::int64_t> pipeline, interleave, context, expert, expert_tensor;
+  Field<std::int64_t> pipeline, interleave, context, expert, expert_tensor, shard;
+  Field<bool> gradient_as_bucket_view;
+  ZeroFields zero;
   bool offload = false;
   Field<Word> offload_optimizer, offload_parameters;
 };

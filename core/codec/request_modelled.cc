@@ -97,21 +97,26 @@ void RefuseMethod(Refuser& refuser, const RequestReading& reading) {
   }
 }
 
-/// Only sharded parameters are known to travel; FSDP moves them with the states or not at all.
+/// Only sharded parameters are known to travel; FSDP moves them with the states or not at all, and to memory only.
 void RefuseOffload(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
   const Word strategy = *fields.strategy;
   const bool zero = strategy == "zero1" || strategy == "zero2" || strategy == "zero3";
   const bool fsdp = strategy == "fsdp" || strategy == "fsdp2";
-  const bool parameters = fields.offload_parameters.value_or("none") == "cpu";
-  const bool optimizer = fields.offload_optimizer.value_or("none") == "cpu";
+  const Word to = fields.offload_parameters.value_or("none");
+  const Word states_to = fields.offload_optimizer.value_or("none");
+  const bool parameters = to != "none";
+  const bool optimizer = states_to != "none";
   if (!parameters && !optimizer) return;
   // DeepSpeed moves parameters with the states or not at all, too; FSDP on one rank has no shards.
   const std::int64_t shards = *fields.gpus / (fields.tensor.value_or(1) * fields.pipeline.value_or(1));
-  const bool moves_parameters = fsdp ? shards > 1 : strategy == "zero3" && optimizer;
-  if (parameters && !moves_parameters) refuser.Refuse("parallel.offload.parameters", "cpu");
-  if (optimizer && !zero && !(fsdp && parameters)) refuser.Refuse("parallel.offload.optimizer", "cpu");
-  if (request.optimizer_in_backward.value_or(false)) refuser.Refuse("parallel.offload", "cpu");
+  const bool moves_parameters = fsdp ? shards > 1 && to == "cpu" : strategy == "zero3" && optimizer;
+  if (parameters && !moves_parameters) refuser.Refuse("parallel.offload.parameters", to);
+  // Megatron's states on disk are nobody's code.
+  const bool moves_states =
+      (zero && !(states_to == "nvme" && *request.stack == "megatron")) || (fsdp && parameters && states_to == "cpu");
+  if (optimizer && !moves_states) refuser.Refuse("parallel.offload.optimizer", states_to);
+  if (request.optimizer_in_backward.value_or(false)) refuser.Refuse("parallel.offload", optimizer ? states_to : to);
 }
 
 /// Experts of their own ranks, all else by data: Megatron-LM's and torchtitan's way.
@@ -134,12 +139,27 @@ void RefuseExperts(Refuser& refuser, const RequestFields& request) {
   }
 }
 
+/// Copies of the model that are divided each: FSDP on a mesh of two dimensions, DeepSpeed's MiCS in stage 3, instances
+/// of Megatron's distributed optimizer. A copy on every rank is none of these.
+void RefuseShard(Refuser& refuser, const RequestFields& request) {
+  const ParallelFields& fields = request.parallel;
+  const std::int64_t ranks = *fields.gpus / (fields.tensor.value_or(1) * fields.pipeline.value_or(1));
+  if (!fields.shard || *fields.shard == ranks) return;
+  const Word strategy = *fields.strategy;
+  const bool of_deepspeed = (strategy == "zero1" && *request.stack != "megatron") || strategy == "zero2";
+  const bool divides =
+      of_deepspeed || strategy == "zero1" || strategy == "zero3" || strategy == "fsdp" || strategy == "fsdp2";
+  if (of_deepspeed || (divides && *fields.shard == 1)) refuser.Refuse("parallel.shard", std::to_string(*fields.shard));
+}
+
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {
   const ParallelFields& fields = request.parallel;
   RefuseExperts(refuser, request);
-  refuser.Only("parallel.offload.optimizer", fields.offload_optimizer.value_or("none"), words::modelled::kOffload);
-  refuser.Only("parallel.offload.parameters", fields.offload_parameters.value_or("none"), words::modelled::kOffload);
+  RefuseShard(refuser, request);
   RefuseOffload(refuser, request);
+  // One process, whose cards share no matrix and no sequence.
+  const std::int64_t ranks = fields.tensor.value_or(1) * fields.pipeline.value_or(1) * fields.context.value_or(1);
+  if (*fields.strategy == "device_map" && ranks > 1) refuser.Refuse("parallel.strategy", "device_map");
 }
 
 bool HasExperts(const Architecture& architecture) {

@@ -89,6 +89,46 @@ void NoteQuantization(RequestReading& reading, const QuantizationFields& fields)
   }
 }
 
+bool IsZero(Strategy strategy) { return ShardsStatesOnly(strategy) || strategy == Strategy::kZero3; }
+
+/// DeepSpeed's settings where its stages, or the third of them, do not run.
+void NoteZero(RequestReading& reading, const ZeroFields& fields) {
+  const Strategy strategy = reading.workload.parallel.strategy;
+  const bool deepspeed = IsZero(strategy) && reading.workload.habits.master_gradients == MasterGradients::kCastInStep;
+  const auto note = [&](const char* field, const Field<std::int64_t>& value, bool has_effect, const char* why) {
+    if (value && !has_effect) NoEffect(reading, field, std::to_string(*value), why);
+  };
+  const auto note_flag = [&](const char* field, const Field<bool>& value) {
+    if (value && !deepspeed) NoEffect(reading, field, *value ? "true" : "false", "no stage of DeepSpeed's ZeRO runs");
+  };
+  note("parallel.zero.reduce_bucket_size", fields.reduce_bucket_size, deepspeed, "no stage of DeepSpeed's ZeRO runs");
+  note_flag("parallel.zero.overlap_comm", fields.overlap_comm);
+  note_flag("parallel.zero.contiguous_gradients", fields.contiguous_gradients);
+  const auto note_third = [&](const char* field, const Field<std::int64_t>& value) {
+    note(field, value, deepspeed && strategy == Strategy::kZero3, "it is stage 3's");
+  };
+  note_third("parallel.zero.stage3_prefetch_bucket_size", fields.stage3_prefetch_bucket_size);
+  note_third("parallel.zero.stage3_param_persistence_threshold", fields.stage3_param_persistence_threshold);
+  note_third("parallel.zero.stage3_max_live_parameters", fields.stage3_max_live_parameters);
+  note_third("parallel.zero.stage3_max_reuse_distance", fields.stage3_max_reuse_distance);
+  note_third("parallel.zero.sub_group_size", fields.sub_group_size);
+  note_third("parallel.zero.zero_hpz_partition_size", fields.zero_hpz_partition_size);
+}
+
+void NoteParallel(RequestReading& reading, const ParallelFields& fields) {
+  const Strategy strategy = reading.workload.parallel.strategy;
+  if (fields.shard && !IsZero(strategy) && !ShardsParameters(strategy)) {
+    NoEffect(reading, "parallel.shard", std::to_string(*fields.shard), "the strategy divides nothing");
+  }
+  if (fields.gradient_as_bucket_view.value_or(false) && strategy != Strategy::kDdp) {
+    NoEffect(reading, "parallel.gradient_as_bucket_view", "true", "only DDP has such buckets");
+  }
+  if (fields.offload_optimizer == Word("nvme") && ShardsStatesOnly(strategy)) {
+    NoEffect(reading, "parallel.offload.optimizer", "nvme", "stages 1 and 2 keep what they offload in memory");
+  }
+  NoteZero(reading, fields.zero);
+}
+
 /// Asked of what was written, as the completed request repeats it.
 void NoteWithoutEffect(RequestReading& reading) {
   const RequestFields& request = reading.completed;
@@ -106,6 +146,7 @@ void NoteWithoutEffect(RequestReading& reading) {
     NoEffect(reading, "method.vision_tower", "trained", "the model has no tower for images");
   }
   NoteQuantization(reading, request.quantization);
+  NoteParallel(reading, request.parallel);
 }
 
 /// Fields of the contract whose part of the report does not exist yet.

@@ -96,7 +96,6 @@ inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
 /// All but those for other accelerators than GPUs, which are the last two.
 inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);
-inline constexpr std::array<std::string_view, 2> kOffload = {"none", "cpu"};
 inline constexpr std::array<std::string_view, 3> kInclude = {"limits", "timeline", "ranks"};
 
 }  // namespace modelled
@@ -120,5 +119,8 @@ inline constexpr Interval kGenerations = {1, 65536};
 inline constexpr Interval kGpus = {1, 1000000};
 inline constexpr Interval kTrainableLayers = {1, 1000};
 inline constexpr Interval kVirtualTokens = {1, 65536};
+/// Numbers of parameters, in DeepSpeed's settings: what may be switched off, and what may not.
+inline constexpr Interval kElements = {0, 1000000000000000};
+inline constexpr Interval kBucket = {1, 1000000000000000};
 
 }  // namespace tunefit::words

@@ -98,6 +98,26 @@ Strategy ReadStrategy(Word word) {
                                words::kStrategy.begin());  // the words are in the order of Strategy
 }
 
+OffloadDevice ReadOffload(const Field<Word>& word) {
+  if (word == Word("nvme")) return OffloadDevice::kNvme;
+  return word == Word("cpu") ? OffloadDevice::kCpu : OffloadDevice::kNone;
+}
+
+ZeroSettings ReadZero(const ZeroFields& fields) {
+  ZeroSettings zero;
+  zero.reduce_bucket_size = fields.reduce_bucket_size.value_or(zero.reduce_bucket_size);
+  zero.overlap_comm = fields.overlap_comm.value_or(zero.overlap_comm);
+  zero.contiguous_gradients = fields.contiguous_gradients.value_or(zero.contiguous_gradients);
+  zero.prefetch_bucket_size = fields.stage3_prefetch_bucket_size.value_or(zero.prefetch_bucket_size);
+  zero.param_persistence_threshold =
+      fields.stage3_param_persistence_threshold.value_or(zero.param_persistence_threshold);
+  zero.max_live_parameters = fields.stage3_max_live_parameters.value_or(zero.max_live_parameters);
+  zero.max_reuse_distance = fields.stage3_max_reuse_distance.value_or(zero.max_reuse_distance);
+  zero.sub_group_size = fields.sub_group_size.value_or(zero.sub_group_size);
+  zero.hpz_partition_size = fields.zero_hpz_partition_size.value_or(zero.hpz_partition_size);
+  return zero;
+}
+
 Parallel ReadParallel(const ParallelFields& fields) {
   Parallel parallel;
   parallel.strategy = ReadStrategy(*fields.strategy);
@@ -112,11 +132,14 @@ Parallel ReadParallel(const ParallelFields& fields) {
   parallel.expert_tensor = fields.expert_tensor.value_or(0);
   parallel.reshard_after_forward = fields.reshard_after_forward.value_or(true);
   parallel.reduce_dtype = ReadDtype(fields.reduce_dtype.value_or("fp32"));
-  parallel.offloads_parameters = fields.offload_parameters.value_or("none") == "cpu";
+  parallel.shard = fields.shard.value_or(0);
+  parallel.gradient_as_bucket_view = fields.gradient_as_bucket_view.value_or(false);
+  parallel.zero = ReadZero(fields.zero);
+  parallel.parameter_device = ReadOffload(fields.offload_parameters);
+  parallel.optimizer_device = ReadOffload(fields.offload_optimizer);
   // FSDP's CPUOffload moves all of it, whichever is asked for.
   const bool fsdp = parallel.strategy == Strategy::kFsdp || parallel.strategy == Strategy::kFsdp2;
-  parallel.offloads_optimizer =
-      fields.offload_optimizer.value_or("none") == "cpu" || (fsdp && parallel.offloads_parameters);
+  if (fsdp && parallel.offloads_parameters()) parallel.optimizer_device = OffloadDevice::kCpu;
   return parallel;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/memory/ledger.h"
 #include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/memory/reserved.h"
+#include "core/model/device_map.h"
 #include "core/model/share.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/passes.h"
@@ -88,7 +90,9 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   const Range library{workspaces, workspaces, workspaces};
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
   const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
-  const Range collectives = workload.parallel.gpus > 1 ? overheads.collectives : Range{};
+  // Cards of one process copy to each other without NCCL.
+  const bool together = workload.parallel.gpus > 1 && workload.parallel.strategy != Strategy::kDeviceMap;
+  const Range collectives = together ? overheads.collectives : Range{};
   const Range context = driver + collectives;
   const double paged_bytes = SumResidents(step, step.paged_states, axes);
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
@@ -157,7 +161,7 @@ double FrozenBytes(const Step& step) {
   for (const Resident& weight : step.idle) trained[static_cast<std::size_t>(weight.storage)] = true;
   double bytes = 0;
   double parameters = 0;
-  for (const std::vector<Resident>* weights : {&step.weights, &step.host_parameters}) {
+  for (const std::vector<Resident>* weights : {&step.weights, &step.host.parameters, &step.nvme.parameters}) {
     for (const Resident& weight : *weights) {
       const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
       if (trained[static_cast<std::size_t>(weight.storage)]) continue;
@@ -184,13 +188,17 @@ RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
   if (trained == 0) return {0, 0, 0, 0, FrozenBytes(step)};
   RecipeBytes recipe;
   recipe.weights = PlainBytes(step, step.trained) / trained;
-  const bool buffered = !step.gradient_buffers.empty();
+  double buffered = 0;
+  for (const Resident& buffer : step.gradient_buffers) {
+    if (step.storages[static_cast<std::size_t>(buffer.storage)].term != Term::kGradients) continue;
+    buffered += PlainBytes(step, {buffer});
+  }
   const double with_idle = trained + CountElements(step, step.idle);  // those are in every buffer
-  recipe.gradients = buffered ? PlainBytes(step, step.gradient_buffers) / with_idle : recipe.weights;
+  recipe.gradients = buffered > 0 ? buffered / with_idle : recipe.weights;
   if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
   const double with_states = MakesStatesAtOnce(workload) ? with_idle : trained;
   recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states) +
-                             PlainBytes(step, step.host_states)) /
+                             PlainBytes(step, step.host.states) + PlainBytes(step, step.nvme.states)) /
                             with_states;
   recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / with_states;
   recipe.frozen = FrozenBytes(step);
@@ -222,9 +230,12 @@ HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parall
   const auto& in_flight = step.in_flight;  // pieces have the same layers, but for one
   host.checkpoints = gpus * static_cast<double>(std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0})) *
                      SumResidents(step, step.host_checkpoints, axes) / static_cast<double>(in_flight.size());
-  host.parameters = gpus * SumResidents(step, step.host_parameters, axes);
-  host.gradients = gpus * SumResidents(step, step.host_gradients, axes);
-  host.optimizer_states = gpus * SumResidents(step, step.host_states, axes);
+  host.parameters = gpus * SumResidents(step, step.host.parameters, axes);
+  host.gradients = gpus * SumResidents(step, step.host.gradients, axes);
+  host.optimizer_states = gpus * SumResidents(step, step.host.states, axes);
+  host.buffers = gpus * SumResidents(step, step.host.buffers, axes);
+  host.nvme = gpus * (SumResidents(step, step.nvme.parameters, axes) + SumResidents(step, step.nvme.gradients, axes) +
+                      SumResidents(step, step.nvme.states, axes));
   return host;
 }
 
@@ -259,9 +270,14 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
+/// The layers are on the cards of one process, one after another.
+bool IsPlaced(const Workload& workload) {
+  return workload.parallel.strategy == Strategy::kDeviceMap && workload.parallel.gpus > 1;
+}
+
 /// A rank holds the model as it is described: nothing is cut, and no vocabulary padded.
 bool IsWhole(const Workload& workload) {
-  return !workload.parallel.IsCut() && workload.habits.vocabulary_multiple == 1;
+  return !workload.parallel.IsCut() && !IsPlaced(workload) && workload.habits.vocabulary_multiple == 1;
 }
 
 /// Exact and of the whole model, also where the traced rank holds a part of it.
@@ -270,21 +286,49 @@ TrainedParameters CountTrained(const Workload& workload, const Step& step) {
   return CountTrainedParameters(workload);
 }
 
+/// The workloads of the GPUs that share a model: a pipeline's stages, or the cards of one process.
+std::vector<Workload> AllRanks(const Workload& workload) {
+  std::vector<Workload> ranks;
+  if (IsPlaced(workload)) {
+    for (const DevicePlace& place : PlaceOnDevices(workload)) ranks.push_back(DeviceOf(workload, place));
+    return ranks;
+  }
+  for (std::int64_t stage = 0; stage < workload.parallel.pipeline; ++stage) ranks.push_back(RankOf(workload, stage));
+  return ranks;
+}
+
+/// Those of which one is the busiest. Of the cards of one process: at both ends, and the one between that has the most
+/// layers.
+std::vector<Workload> RanksToCompare(const Workload& workload) {
+  std::vector<Workload> ranks;
+  if (!IsPlaced(workload)) {
+    for (const std::int64_t stage : StagesToCompare(workload)) ranks.push_back(RankOf(workload, stage));
+    return ranks;
+  }
+  const std::vector<DevicePlace> places = PlaceOnDevices(workload);
+  ranks.push_back(DeviceOf(workload, places.front()));
+  if (places.size() > 1) ranks.push_back(DeviceOf(workload, places.back()));
+  if (places.size() < 3) return ranks;
+  const auto fewer = [](const DevicePlace& a, const DevicePlace& b) { return a.layers < b.layers; };
+  ranks.push_back(DeviceOf(workload, *std::max_element(places.begin() + 1, places.end() - 1, fewer)));
+  return ranks;
+}
+
 /// MEM-83  The rank whose step peaks highest; of equal ones the first.
 Workload BusiestRank(const Workload& workload) {
   if (IsWhole(workload)) return workload;
-  Workload busiest = RankOf(workload, 0);
-  if (workload.parallel.pipeline == 1) return busiest;
-  double most = 0;
-  for (const std::int64_t stage : StagesToCompare(workload)) {
-    Workload rank = RankOf(workload, stage);
-    const Step step = TraceTrainingStep(rank);
-    const double peak = PhasesOf(ReplayStep(step, AxesOf(step, rank, rank.batch))).peak_step;
-    if (peak <= most) continue;
-    most = peak;
-    busiest = std::move(rank);
+  std::vector<Workload> ranks = RanksToCompare(workload);
+  if (ranks.size() == 1) return std::move(ranks.front());
+  std::size_t busiest = 0;
+  double highest = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const Step step = TraceTrainingStep(ranks[i]);
+    const double peak = PhasesOf(ReplayStep(step, AxesOf(step, ranks[i], ranks[i].batch))).peak_step;
+    if (peak <= highest) continue;
+    highest = peak;
+    busiest = i;
   }
-  return busiest;
+  return std::move(ranks[busiest]);
 }
 
 }  // namespace
@@ -304,6 +348,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
   estimate.parameters = CountTrained(workload, step);
   estimate.recipe = RecipeOf(step, rank);
+  // Cards that hold unlike parts: the busiest does not stand for the others.
+  if (IsPlaced(workload)) estimate.disk_bytes = CheckpointDiskBytes(TraceTrainingStep(workload), workload);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
@@ -319,14 +365,13 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 
 std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<RankMemory> ranks;
-  for (std::int64_t stage = 0; stage < workload.parallel.pipeline; ++stage) {
-    const Workload rank = RankOf(workload, stage);
+  for (const Workload& rank : AllRanks(workload)) {
     const Step step = TraceTrainingStep(rank);
     const Axes axes = AxesOf(step, rank, rank.batch);
     const MemoryEstimate estimate =
         EstimateBytes(step, ReplayStep(step, axes), axes, rank, gpu, overheads, TracePasses(rank));
     const std::vector<std::int64_t>& in_flight = step.in_flight;
-    ranks.push_back({stage, rank.architecture.layers(),
+    ranks.push_back({static_cast<std::int64_t>(ranks.size()), rank.architecture.layers(),
                      std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0}), estimate.phases,
                      estimate.allocated, estimate.reserved, estimate.device});
   }
@@ -334,12 +379,9 @@ std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, 
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
-  std::vector<Workload> ranks;
+  const std::vector<Workload> ranks = RanksToCompare(workload);
   std::vector<Step> steps;
-  for (const std::int64_t stage : StagesToCompare(workload)) {
-    ranks.push_back(RankOf(workload, stage));
-    steps.push_back(TraceTrainingStep(ranks.back()));
-  }
+  for (const Workload& rank : ranks) steps.push_back(TraceTrainingStep(rank));
   const auto fits = [&](const Batch& batch) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const Axes axes = AxesOf(steps[i], ranks[i], batch);

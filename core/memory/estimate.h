@@ -68,8 +68,10 @@ struct HostBytes {
   double parameters = 0;        ///< MEM-130 this rank's shards
   double gradients = 0;         ///< MEM-130 what the update on the host reads
   double optimizer_states = 0;  ///< MEM-130 moments, and master weights where there are any
+  double buffers = 0;           ///< MEM-131 through which these travel to the card or to disk, pinned
+  double nvme = 0;              ///< MEM-131 on the machine's disks: no part of its memory
 
-  double total() const { return checkpoints + parameters + gradients + optimizer_states; }
+  double total() const { return checkpoints + parameters + gradients + optimizer_states + buffers; }
 };
 
 struct MemoryEstimate {

@@ -201,11 +201,18 @@ double CheckpointDiskBytes(const Step& step, const Workload& workload) {
     if (StorageOf(step, weight).term < Term::kReferenceModel) model.push_back(weight);
   };
   for (const Resident& weight : adapter ? step.trained : step.weights) add(weight);
-  for (const Resident& weight : adapter ? step.idle : step.host_parameters) add(weight);
+  if (adapter) {
+    for (const Resident& weight : step.idle) add(weight);
+  }
+  for (const OffCard* place : {&step.host, &step.nvme}) {
+    if (adapter) break;
+    for (const Resident& weight : place->parameters) add(weight);
+  }
   for (const Resident& weight : step.weights) add(weight, CopiesSaved(StorageOf(step, weight), workload));
   const Parallel& parallel = workload.parallel;
   double bytes = FileBytes(step, parallel, ShardsParameters(parallel.strategy), model);
-  for (const std::vector<Resident>* states : {&step.optimizer_states, &step.paged_states, &step.host_states}) {
+  for (const std::vector<Resident>* states :
+       {&step.optimizer_states, &step.paged_states, &step.host.states, &step.nvme.states}) {
     bytes += FileBytes(step, parallel, DividesStates(parallel.strategy), *states);
   }
   return bytes;  // the busiest rank stands for all: a little too much where stages differ

@@ -4,6 +4,23 @@
 
 namespace tunefit {
 
+namespace {
+
+/// Groups of ranks within the data ranks: they must fill them.
+void ValidateGroup(Issues& issues, const Parallel& parallel, const char* field, std::int64_t group) {
+  if (group <= 0 || parallel.DataRanks() % group == 0) return;
+  const std::string value = std::to_string(group);
+  const std::string ranks = std::to_string(parallel.DataRanks());
+  issues.push_back(
+      {.code = "shard_does_not_divide",
+       .field = field,
+       .message =
+           ranks + " ranks that train the same part of the model cannot be divided into groups of " + value + ".",
+       .values = {{"value", value}, {"ranks", ranks}}});
+}
+
+}  // namespace
+
 Issues Validate(const Parallel& parallel) {
   Issues issues;
   const std::int64_t shared = parallel.tensor * parallel.pipeline * parallel.context;
@@ -29,6 +46,9 @@ Issues Validate(const Parallel& parallel) {
                       .message = gpus + " GPUs hold " + std::to_string(parallel.gpus / shared) +
                                  " copies of the model: say how they work together, \"ddp\" for example.",
                       .values = {{"value", gpus}}});
+  } else {
+    ValidateGroup(issues, parallel, "parallel.shard", parallel.shard);
+    ValidateGroup(issues, parallel, "parallel.zero.zero_hpz_partition_size", parallel.zero.hpz_partition_size);
   }
   return issues;
 }

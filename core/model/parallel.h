@@ -30,6 +30,28 @@ constexpr bool ShardsStatesOnly(Strategy strategy) {
   return strategy == Strategy::kZero1 || strategy == Strategy::kZero2;
 }
 
+/// DeepSpeed's zero_optimization settings that change memory, by its own names (deepspeed/runtime/zero/config.py, whose
+/// defaults these are). Sizes are elements. allgather_bucket_size is not among them: stages 1 and 2 gather updated
+/// weights in place (runtime/utils.py, all_gather_into_tensor_dp_groups). Nor is round_robin_gradients, an order.
+struct ZeroSettings {
+  std::int64_t reduce_bucket_size = 500'000'000;
+  bool overlap_comm = false;         ///< a second bucket fills while the first is reduced (stages 1 and 2)
+  bool contiguous_gradients = true;  ///< gradients are copied into buckets as they come
+  std::int64_t prefetch_bucket_size = 50'000'000;      ///< stage 3: gathered ahead with every module that begins
+  std::int64_t param_persistence_threshold = 100'000;  ///< stage 3: parameters up to here stay whole on every rank
+  std::int64_t max_live_parameters = 1'000'000'000;    ///< stage 3: whole at once, by what is gathered ahead
+  std::int64_t max_reuse_distance = 1'000'000'000;     ///< stage 3: what is used again sooner is not let go of
+  std::int64_t sub_group_size = 1'000'000'000;         ///< stage 3: of a rank's share, updated at a time
+  std::int64_t hpz_partition_size = 1;  ///< stage 3: ranks that share a second copy of the parameters (ZeRO++)
+};
+
+/// Where what is offloaded waits.
+enum class OffloadDevice : std::uint8_t {
+  kNone,
+  kCpu,
+  kNvme,  ///< DeepSpeed's ZeRO-Infinity: on disk, by way of pinned buffers
+};
+
 /// The layout of a job on its GPUs. What is divided among ranks by tensors or layers is divided before the trace; the
 /// strategy acts while it is made.
 struct Parallel {
@@ -45,12 +67,22 @@ struct Parallel {
   std::int64_t expert = 1;         ///< ranks that share the experts; of all else each holds what it held without
   std::int64_t expert_tensor = 0;  ///< ranks that share an expert's matrices; 0: as many as share all others
   bool reshard_after_forward = true;
-  Dtype reduce_dtype = Dtype::kFp32;  ///< of gradients on their way between ranks
-  bool offloads_optimizer = false;    ///< states, and this rank's gradients, are in the host's memory
-  bool offloads_parameters = false;   ///< and so are the shards of parameters
+  Dtype reduce_dtype = Dtype::kFp32;                      ///< of gradients on their way between ranks
+  OffloadDevice optimizer_device = OffloadDevice::kNone;  ///< of states, and this rank's gradients
+  OffloadDevice parameter_device = OffloadDevice::kNone;  ///< of the shards of parameters
+  std::int64_t shard = 0;  ///< ranks that one copy of the model is divided among; 0: all that hold the same of it
+  /// DistributedDataParallel's gradients are views of its buckets, not copied into them.
+  bool gradient_as_bucket_view = false;
+  ZeroSettings zero;
 
-  /// Ranks over which the strategy divides states, gradients and parameters; context ranks hold equal weights.
-  constexpr std::int64_t Shards() const { return gpus / (tensor * pipeline); }
+  constexpr bool offloads_optimizer() const { return optimizer_device != OffloadDevice::kNone; }
+  constexpr bool offloads_parameters() const { return parameter_device != OffloadDevice::kNone; }
+  /// Ranks that train the same part of the model; context ranks hold equal weights.
+  constexpr std::int64_t DataRanks() const { return gpus / (tensor * pipeline); }
+  /// Ranks over which the strategy divides states, gradients and parameters.
+  constexpr std::int64_t Shards() const { return shard > 0 ? shard : DataRanks(); }
+  /// Copies of the model that are divided so: hybrid sharding reduces gradients among them, too.
+  constexpr std::int64_t Replicas() const { return DataRanks() / Shards(); }
   constexpr std::int64_t ExpertTensor() const { return expert_tensor > 0 ? expert_tensor : tensor; }
   /// The same of experts, which have groups of ranks of their own.
   constexpr std::int64_t ExpertShards() const { return gpus / (ExpertTensor() * pipeline * expert); }
@@ -69,11 +101,14 @@ constexpr bool GathersParameters(const Parallel& parallel) {
   return ShardsParameters(parallel.strategy) && (parallel.Shards() > 1 || parallel.strategy == Strategy::kZero3);
 }
 
-/// One stage of a pipeline under 1F1B; a model that is not cut has one that is both first and last.
+/// One stage of a pipeline under 1F1B, or one card of a model placed on several (kDeviceMap); a model that is not cut
+/// has one that is both first and last.
 struct PipelineStage {
-  bool is_first = true;  ///< embeds the tokens; others receive hidden states
-  bool is_last = true;   ///< ends in the loss; others send hidden states on and receive their gradient
+  bool is_first = true;          ///< embeds the tokens; others receive hidden states
+  bool is_last = true;           ///< ends in the loss; others send hidden states on and receive their gradient
+  std::int64_t first_layer = 0;  ///< of the whole model's, counted from 0
   std::vector<std::int64_t> in_flight = {1};  ///< micro-batches whose activations it holds at once, by its pieces
+  bool gets_logits = false;                   ///< the last one's come back to it
 };
 
 /// Faults of a layout: ranks that do not fill the GPUs, copies of a model without a strategy. `field` is the request's

@@ -93,17 +93,21 @@ void Cut(Experts& experts, std::int64_t ranks) {
 
 void Cut(NoPart& /*none*/, std::int64_t /*ranks*/) {}
 
+/// Where a piece of the model begins, and where it ends: the first pieces have one layer more where they do not divide.
+std::int64_t FirstLayerOf(const Workload& workload, std::int64_t piece) {
+  const std::int64_t pieces = workload.parallel.pipeline * workload.parallel.interleave;
+  const std::int64_t layers = workload.architecture.layers();
+  return piece * (layers / pieces) + std::min(piece, layers % pieces);
+}
+
 /// The layers of a pipeline stage, in their order. With interleaving it holds every `pipeline`-th piece of the model.
 std::vector<LayerRun> LayersOfStage(const Workload& workload, std::int64_t stage) {
   const std::int64_t stages = workload.parallel.pipeline;
   const std::int64_t pieces = stages * workload.parallel.interleave;
-  const std::int64_t layers = workload.architecture.layers();
-  const std::int64_t least = layers / pieces;
-  const std::int64_t larger = layers % pieces;  // so many pieces have one layer more
   std::vector<LayerRun> held;
   for (std::int64_t piece = stage; piece < pieces; piece += stages) {
-    const std::int64_t first = piece * least + std::min(piece, larger);
-    for (LayerRun& run : TakeLayers(workload.architecture.runs, first, least + (piece < larger ? 1 : 0))) {
+    const std::int64_t first = FirstLayerOf(workload, piece);
+    for (LayerRun& run : TakeLayers(workload.architecture.runs, first, FirstLayerOf(workload, piece + 1) - first)) {
       run.piece = piece / stages;
       held.push_back(std::move(run));
     }
@@ -165,6 +169,7 @@ Workload StageOf(const Workload& workload, std::int64_t stage) {
   const std::int64_t stages = workload.parallel.pipeline;
   if (stages <= 1) return share;
   share.architecture.runs = LayersOfStage(workload, stage);
+  share.stage.first_layer = FirstLayerOf(workload, stage);
   share.stage.is_first = stage == 0;
   share.stage.is_last = stage == stages - 1;
   share.stage.in_flight = InFlight(workload, stage);

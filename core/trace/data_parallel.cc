@@ -1,18 +1,11 @@
 #include "core/trace/data_parallel.h"
 
+#include <algorithm>
+
 #include "core/trace/offload.h"
 #include "core/trace/optimizer.h"
 
 namespace tunefit {
-namespace {
-
-/// DeepSpeed's stages 1 and 2 reduce gradients by way of a buffer of reduce_bucket_size elements, two where reduction
-/// overlaps with backward (stage_1_and_2.py, backward()), also on a single rank. The size is that of transformers'
-/// documented configuration of stage 2.
-constexpr double kReduceBucketElements = 2e8;
-
-}  // namespace
-
 std::optional<Dtype> AutocastOf(const Workload& workload) {
   return workload.precision.autocast ? std::optional(workload.precision.compute) : std::nullopt;
 }
@@ -57,15 +50,24 @@ Value LeaveModel(Tracer& tracer, const TracedModel& model, const Value& x) {
   return out;
 }
 
+/// What DeepSpeed's stages 1 and 2 reduce gradients by way of (stage_1_and_2.py), also on a single rank, from the first
+/// gradient to the end of backward. With contiguous_gradients a buffer of reduce_bucket_size elements, two where
+/// reduction overlaps with backward (setup_buckets). Without, gradients wait until as many have come, then all of them
+/// are flattened (buffered_reduce_fallback); with overlap those of the reduction before wait as well. In stage 1 they
+/// stay in any case.
 std::vector<Value> ReductionBuckets(Tracer& tracer, const Workload& workload) {
-  const bool reduces =
-      ShardsStatesOnly(workload.parallel.strategy) && workload.habits.master_gradients == MasterGradients::kCastInStep;
-  if (!reduces) return {};
+  if (!HasReductionBuckets(workload)) return {};
+  const ZeroSettings& zero = workload.parallel.zero;
+  auto elements = static_cast<double>(zero.reduce_bucket_size);
+  int count = zero.overlap_comm ? 2 : 1;
+  if (!zero.contiguous_gradients) {
+    elements = std::min(elements, tracer.TrainedElements());
+    count = workload.parallel.strategy == Strategy::kZero1 ? 1 : count + 1;
+  }
   tracer.scope = {"engine", Term::kCommunication, false};
   std::vector<Value> buckets;
-  for (int i = 0; i < 2; ++i) {
-    buckets.push_back(
-        tracer.Empty({kReduceBucketElements, Axis::kOnce}, workload.precision.weights, "reduction bucket"));
+  for (int i = 0; i < count; ++i) {
+    buckets.push_back(tracer.Empty({elements, Axis::kOnce}, workload.precision.weights, "reduction bucket"));
   }
   return buckets;
 }
@@ -73,7 +75,7 @@ std::vector<Value> ReductionBuckets(Tracer& tracer, const Workload& workload) {
 void AddLasting(Step& step, const Workload& workload, const std::vector<StorageId>& shards) {
   AddOptimizer(step, workload);
   AddGradientBuffers(step, workload);
-  MoveToHost(step, workload, shards);
+  MoveOffCard(step, workload, shards);
 }
 
 }  // namespace tunefit

@@ -76,6 +76,7 @@ void Fsdp1Units::AfterBackward(std::int32_t unit) {
 }
 
 /// Autograd joins the views' gradients (split's backward is a cat), the hook frees the flat parameter, then reduces.
+/// HYBRID_SHARD reduces the share among replicas in place (_runtime_utils.py, _reduce_grad).
 void Fsdp1Units::Reduce(Unit& unit) {
   const Gradients gradients = CountGradients(unit);
   if (gradients.elements == 0) return;

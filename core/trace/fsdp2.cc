@@ -5,6 +5,9 @@
 
 namespace tunefit {
 
+Fsdp2Units::Fsdp2Units(Tracer& tracer, const Workload& workload)
+    : ShardedUnits(tracer, workload), has_replicas_(workload.parallel.Replicas() > 1) {}
+
 /// torch.chunk along the first dimension, the last rank padded to the others' size; along the next one where there are
 /// fewer experts than ranks (torchtitan, parallelize.py: shard_placement_fn).
 double Fsdp2Units::ShardElements(const WeightShape& shape, double ranks) const {
@@ -64,7 +67,9 @@ void Fsdp2Units::AfterBackward(std::int32_t unit) {
   Reduce(At(unit));
 }
 
-/// foreach_reduce: gradients are copied into one buffer and freed, then reduced into one rank's share of it.
+/// foreach_reduce: gradients are copied into one buffer and freed, then reduced into one rank's share of it. Among
+/// replicas that share is reduced in place; where it is then cast, its unit holds it to the end of the backward pass
+/// (_fsdp_param_group.py, _all_reduce_state: torch 2.6 on).
 void Fsdp2Units::Reduce(const Unit& unit) {
   const Gradients gradients = CountGradients(unit);
   if (gradients.elements == 0) return;
@@ -75,7 +80,11 @@ void Fsdp2Units::Reduce(const Unit& unit) {
   if (reduce_ != gradients.shard_dtype) {
     StorageId wide = std::exchange(reduced, Allocate(gradients.shard_elements, gradients.shard_dtype, Term::kGradients,
                                                      Stream::kReduce, "gradient shards"));
-    Release(wide);
+    if (has_replicas_) {
+      HoldToEnd(wide);
+    } else {
+      Release(wide);
+    }
   }
   KeepReduced(reduced);
 }

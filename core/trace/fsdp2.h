@@ -9,7 +9,7 @@ namespace tunefit {
 /// copied into one buffer that is reduced and scattered. In order of the calls, which is what torch's counters follow.
 class Fsdp2Units : public ShardedUnits {
  public:
-  using ShardedUnits::ShardedUnits;
+  Fsdp2Units(Tracer& tracer, const Workload& workload);
 
   void BeforeForward(std::int32_t unit) override;
   void AfterForward(std::int32_t unit) override;
@@ -25,6 +25,7 @@ class Fsdp2Units : public ShardedUnits {
   void Gather(Unit& unit);
   void Reduce(const Unit& unit);
 
+  const bool has_replicas_;            ///< a mesh of two dimensions (hybrid sharding)
   StorageId copied_out_ = kNoStorage;  ///< the forward pass frees a gathered buffer after the next one is copied out
   StorageId reducing_ = kNoStorage;    ///< the input of the last reduce-scatter, freed before the next one
 };

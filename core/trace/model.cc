@@ -13,11 +13,10 @@ namespace tunefit {
 namespace {
 
 /// What a later stage of a pipeline starts from: the hidden states that the one before sends.
-Value ReceiveHidden(Tracer& tracer, const Workload& workload) {
+Value ReceiveHidden(Tracer& tracer, const Workload& workload, Dtype dtype) {
   tracer.scope = {"pipeline", Term::kCommunication, false};
   const double width = static_cast<double>(workload.architecture.hidden_size) / workload.parallel.StreamRanks();
   const Size tokens{width, Axis::kTokens};
-  const Dtype dtype = tracer.autocast() ? workload.precision.weights : workload.precision.compute;
   return tracer.RequireGradient(tracer.Input(tokens, dtype, "received hidden states"));
 }
 
@@ -28,13 +27,15 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   ModuleFactory factory(tracer, workload);
   TracedModel model;
   model.workload = &workload;
+  const bool gathered = tracer.units() != nullptr;
+  model.received = gathered ? workload.precision.compute : factory.TableDtype();
   const PipelineStage& stage = workload.stage;
   if (stage.is_first) MakeEmbeddings(factory, workload, model);
   if (stage.is_first && architecture.vision) MakeVisionTower(tracer, factory, workload);
   if (architecture.hears()) MakeEars(factory, workload, model);
   if (architecture.encodes_source()) model.encoder = MakeEncoder(tracer, factory, workload, unrolling);
-  model.layers =
-      MakeStack(tracer, factory, workload, architecture.runs, CountLayers(architecture.encoder_runs), unrolling);
+  const std::int64_t first_layer = CountLayers(architecture.encoder_runs) + stage.first_layer;
+  model.layers = MakeStack(tracer, factory, workload, architecture.runs, first_layer, unrolling);
   if (!stage.is_last) return model;
   if (architecture.has_final_norm) {
     model.layers.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
@@ -67,7 +68,7 @@ Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, Layer
     }
     embeddings = EmbedTokens(tracer, model, std::move(rows));
   } else {
-    embeddings = ReceiveHidden(tracer, workload);
+    embeddings = ReceiveHidden(tracer, workload, model.received);
   }
   const Dtype embedded = workload.stage.is_first ? tracer.DtypeOf(model.table) : tracer.DtypeOf(embeddings);
   context = MakeContext(tracer, workload, embedded, tracer.DtypeOf(embeddings));

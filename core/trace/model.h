@@ -11,6 +11,7 @@ namespace tunefit {
 struct TracedModel {
   const Workload* workload = nullptr;
   ShardedUnits* units = nullptr;  ///< null where its parameters are not sharded
+  Dtype received = Dtype::kBf16;  ///< of the hidden states that a later stage starts from: as the table makes them
   LayerStack layers;
   std::optional<LayerStack> encoder;  ///< of an encoder-decoder, whose decoder `layers` is
   Value table, positions, token_types;

@@ -79,6 +79,8 @@ class ModuleFactory {
   }
   /// What the model's weights and buffers are loaded in.
   Dtype WeightsDtype() const { return workload_.precision.weights; }
+  /// What a table of embeddings is in, once the model is prepared.
+  Dtype TableDtype() const { return UnquantizedDtype(false); }
   /// Of the modules that follow, where only some layers train.
   void InTrainedLayer(bool trains) { in_trained_layer_ = trains; }
   /// The modules that follow belong to the tower for images.

@@ -48,7 +48,7 @@ class States {
   void AddMoment(const Trained& weight, const OptimizerRule& rule, double elements, const char* role);
   void AddPacked(const Trained& weight, const OptimizerRule& rule, double elements, const char* role);
   void AddFactored(const Trained& weight);
-  void AddMaster(const Trained& weight);
+  void AddMaster(const Trained& weight, const OptimizerRule& rule);
   void AddLowRank(const Trained& weight, const OptimizerRule& rule);
 
   Step& step_;
@@ -128,7 +128,9 @@ void States::AddLowRank(const Trained& weight, const OptimizerRule& rule) {
   AddMoment(weight, rule, rank * longer, "exp_avg_sq");
 }
 
-void States::AddMaster(const Trained& weight) {
+/// DeepSpeed's stages flatten a partition's gradients before they cast them (stage_1_and_2.py, step; stage3.py,
+/// _prepare_fp32_grad_for_sub_group): both exist for a moment, before the update makes copies of its own.
+void States::AddMaster(const Trained& weight, const OptimizerRule& rule) {
   PutState(weight, weight.elements(), weight.dtype, "master weight");
   if (workload_.habits.master_gradients == MasterGradients::kFp32Buffer) {
     // Megatron's buffer is whole on every rank: the distributed optimizer divides the states alone.
@@ -138,11 +140,15 @@ void States::AddMaster(const Trained& weight) {
     Put(step_.gradient_buffers, weight, whole, Dtype::kFp32, Term::kGradients, "fp32 gradient");
   } else {
     Put(step_.optimizer_transient, weight, weight.elements(), Dtype::kFp32, Term::kOptimizerTransient, "fp32 gradient");
+    const Strategy strategy = workload_.parallel.strategy;
+    if (rule.copies_of_all > 0 || !(ShardsStatesOnly(strategy) || strategy == Strategy::kZero3)) return;
+    Put(step_.optimizer_transient, weight, weight.elements(), weight.storage.dtype, Term::kOptimizerTransient,
+        "flat gradient");
   }
 }
 
 void States::Add(const Trained& weight, const OptimizerRule& rule) {
-  if (weight.dtype != weight.storage.dtype) AddMaster(weight);
+  if (weight.dtype != weight.storage.dtype) AddMaster(weight, rule);
   switch (rule.shape) {
     case MomentShape::kFactored:
       AddFactored(weight);
@@ -203,6 +209,25 @@ double AllAtOnce(const Step& step) {
   return bytes;
 }
 
+/// DeepSpeed's stage 3 updates its share a sub-group after the other, sub_group_size elements each (stage3.py, step).
+double ShareOfSubGroup(const Step& step, const Parallel& parallel) {
+  if (parallel.strategy != Strategy::kZero3) return 1;
+  double elements = 0;
+  ForEachTrained(step, [&](const Resident& weight) {
+    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
+    elements += static_cast<double>(weight.count) * storage.elements.coefficient;
+  });
+  return std::min(1.0, static_cast<double>(parallel.zero.sub_group_size) / std::max(1.0, elements));
+}
+
+/// The most that is alive within an update, in place of what all parameters at once would take.
+void UpdateInParts(Step& step, StorageId like, double bytes, const char* role) {
+  const Storage storage = step.storages[static_cast<std::size_t>(like)];
+  step.optimizer_transient.clear();
+  AddResident(step, step.optimizer_transient, Beside(storage, bytes, Dtype::kUint8, Term::kOptimizerTransient, role),
+              1);
+}
+
 Dtype TrainedDtype(const Workload& workload) {
   return AddsToFrozenModel(workload.method.kind) ? workload.method.adapter_dtype : workload.precision.weights;
 }
@@ -254,12 +279,13 @@ void AddOptimizer(Step& step, const Workload& workload) {
     step.optimizer_transient.clear();
     return;
   }
-  if (of_largest == nullptr || largest <= AllAtOnce(step)) return;
-  // One parameter after the other: the largest one's temporaries are the most that are alive.
-  const Storage& storage = step.storages[static_cast<std::size_t>(of_largest->storage)];
-  step.optimizer_transient.clear();
-  AddResident(step, step.optimizer_transient,
-              Beside(storage, largest, Dtype::kUint8, Term::kOptimizerTransient, "update of one parameter"), 1);
+  const double all = AllAtOnce(step) * ShareOfSubGroup(step, workload.parallel);
+  if (of_largest != nullptr && largest > all) {
+    // One parameter after the other: the largest one's temporaries are the most that are alive.
+    UpdateInParts(step, of_largest->storage, largest, "update of one parameter");
+  } else if (all < AllAtOnce(step)) {
+    UpdateInParts(step, step.optimizer_transient.front().storage, all, "update of a sub-group");
+  }
 }
 
 namespace {
@@ -269,39 +295,75 @@ void AddLasting(Step& step, const Resident& like, double elements, Dtype dtype, 
   AddResident(step, step.gradient_buffers, Beside(storage, elements, dtype, term, role), like.count);
 }
 
-/// DeepSpeed stage 3: its part of the gradients, in the dtype they are computed in, and the bucket they are reduced in;
-/// transformers sets reduce_bucket_size to the hidden size squared.
+/// DeepSpeed stage 3: its part of the gradients, in the dtype they are computed in, and the bucket they are copied into
+/// to be reduced (stage3.py, _setup_for_real_optimizer).
 void AddStage3Buffers(Step& step, const Workload& workload) {
   ForEachTrained(step, [&](const Resident& weight) {
     const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
     AddLasting(step, weight, storage.elements.coefficient, workload.precision.compute, Term::kGradients,
                "gradient partition");
   });
-  if (step.trained.empty()) return;
-  const auto hidden = static_cast<double>(workload.architecture.hidden_size);
+  const ZeroSettings& zero = workload.parallel.zero;
+  if (step.trained.empty() || !zero.contiguous_gradients) return;
   const Resident once{step.trained.front().storage, 1};
-  AddLasting(step, once, hidden * hidden, workload.precision.compute, Term::kCommunication, "reduction bucket");
+  AddLasting(step, once, static_cast<double>(zero.reduce_bucket_size), workload.precision.compute, Term::kCommunication,
+             "reduction bucket");
 }
 
-}  // namespace
+/// stage_1_and_2.py, temp_grad_buffer_for_gpu_offload: as large as the largest trained parameter.
+void AddOffloadedGradient(Step& step, const Workload& workload) {
+  const Resident* largest = LargestTrained(step);
+  if (largest == nullptr) return;
+  const double elements = step.storages[static_cast<std::size_t>(largest->storage)].elements.coefficient;
+  AddLasting(step, {largest->storage, 1}, elements, workload.precision.weights, Term::kCommunication,
+             "gradient from the host");
+}
 
-void AddGradientBuffers(Step& step, const Workload& workload) {
-  if (workload.parallel.strategy == Strategy::kZero3) AddStage3Buffers(step, workload);
-  if (workload.parallel.strategy != Strategy::kDdp || workload.parallel.Shards() < 2) return;
-  ForEachTrained(step, [&step](const Resident& weight) {
+void AddDdpBuckets(Step& step, bool are_gradients) {
+  ForEachTrained(step, [&step, are_gradients](const Resident& weight) {
     const Storage storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    AddLasting(step, weight, storage.elements.coefficient, storage.dtype, Term::kCommunication, "DDP bucket");
+    AddLasting(step, weight, storage.elements.coefficient, storage.dtype,
+               are_gradients ? Term::kGradients : Term::kCommunication,
+               are_gradients ? "gradient in a DDP bucket" : "DDP bucket");
   });
 }
 
+bool HasDdpBuckets(const Parallel& parallel) { return parallel.strategy == Strategy::kDdp && parallel.DataRanks() > 1; }
+
+}  // namespace
+
+const Resident* LargestTrained(const Step& step) {
+  const Resident* largest = nullptr;
+  double most = 0;
+  ForEachTrained(step, [&](const Resident& weight) {
+    const double elements = step.storages[static_cast<std::size_t>(weight.storage)].elements.coefficient;
+    if (elements <= most) return;
+    most = elements;
+    largest = &weight;
+  });
+  return largest;
+}
+
+bool HasReductionBuckets(const Workload& workload) {
+  return ShardsStatesOnly(workload.parallel.strategy) &&
+         workload.habits.master_gradients == MasterGradients::kCastInStep;
+}
+
+void AddGradientBuffers(Step& step, const Workload& workload) {
+  if (workload.parallel.strategy == Strategy::kZero3) AddStage3Buffers(step, workload);
+  if (HasReductionBuckets(workload) && OffloadsGradients(workload)) AddOffloadedGradient(step, workload);
+  if (HasDdpBuckets(workload.parallel)) AddDdpBuckets(step, workload.parallel.gradient_as_bucket_view);
+}
+
 bool OffloadsGradients(const Workload& workload) {
-  return workload.parallel.offloads_optimizer && !HasMasterGradients(workload);
+  return workload.parallel.offloads_optimizer() && !HasMasterGradients(workload);
 }
 
 GradientFate GradientsAfterBackward(const Workload& workload) {
   const bool own_way = workload.optimizer == Optimizer::kLomo || workload.optimizer == Optimizer::kAdalomo;
   if (workload.optimizer_in_backward || own_way) return GradientFate::kIsApplied;
   if (HasMasterGradients(workload)) return GradientFate::kIsAdded;
+  if (HasDdpBuckets(workload.parallel) && workload.parallel.gradient_as_bucket_view) return GradientFate::kIsCopied;
   const Strategy strategy = workload.parallel.strategy;
   const bool leaves = ShardsStatesOnly(strategy) && OffloadsGradients(workload);
   const bool divided = leaves || (strategy == Strategy::kZero2 && workload.parallel.Shards() > 1);

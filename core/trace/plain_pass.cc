@@ -13,6 +13,21 @@ namespace {
 constexpr Size kOnePerToken{1, Axis::kTokens};
 constexpr Size kOnePerSequence{1, Axis::kSequences};
 
+/// accelerate returns a placed model's outputs to the card of its inputs, and there casts those of autocast to fp32;
+/// the Trainer lets go of them at once. A loss that makes no logits returns none.
+void ReceiveLogits(Tracer& tracer, const Workload& workload) {
+  if (workload.loss == Loss::kFusedLinearCe || workload.architecture.encoder != EncoderKind::kNone) return;
+  tracer.BeginSection(Moment::kLoss, -1, 1, 1);
+  tracer.scope = {"lm_head", Term::kLogitsAndLoss, false};
+  const bool returns_fp32 = workload.habits.logits_upcast == LogitsUpcast::kModel;
+  const Size size{static_cast<double>(workload.architecture.vocab_size), Axis::kTokens};
+  const Value logits =
+      tracer.Empty(size, returns_fp32 ? Dtype::kFp32 : workload.precision.compute, "logits from another card");
+  if (workload.precision.autocast && workload.habits.outputs_upcast) {
+    const Value upcast = tracer.Cast(logits, Dtype::kFp32);
+  }
+}
+
 }  // namespace
 
 bool HasPlainLoss(const Workload& workload) {
@@ -42,6 +57,7 @@ Value PlainPass::Loss(Moment moment) {
     loss = TraceLoss(tracer_, workload_, model_.head, hidden, all_labels_, std::move(last_logits));
   } else {
     tracer_.EndAutocast();
+    if (workload_.stage.gets_logits) ReceiveLogits(tracer_, workload_);
   }
   loss = LeaveModel(tracer_, model_, loss);
   context_.DropPrompts();

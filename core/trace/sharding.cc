@@ -15,16 +15,16 @@ ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
       compute_(workload.precision.compute),
       reduce_(workload.parallel.reduce_dtype),
       reshards_(workload.parallel.reshard_after_forward),
-      offloads_(workload.parallel.offloads_parameters),
+      offloads_(workload.parallel.offloads_parameters()),
       upcasts_trainable_(workload.habits.fsdp_upcasts_trainable && workload.precision.autocast),
       // TRL's prepare_fsdp (trl/models/utils.py) calls fully_shard on a frozen model as a whole, on none of its layers.
       wraps_layers_(workload.parallel.strategy != Strategy::kFsdp2 || workload.method.kind != MethodKind::kFrozen),
       tracer_(tracer),
       units_(1) {}
 
-std::int32_t ShardedUnits::Open() {
+std::int32_t ShardedUnits::Open(std::int64_t layer) {
   open_ = units();
-  units_.emplace_back();
+  units_.emplace_back().layer = layer;
   return open_;
 }
 
@@ -61,6 +61,10 @@ ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId
   parameter.whole = static_cast<StorageId>(tracer_.step_.storages.size());
   tracer_.step_.storages.push_back(whole);
   tracer_.references_.push_back(Tracer::kUncounted);
+  if (Persists(shape.elements().coefficient)) {
+    parameter.persists = parameter.is_whole = true;
+    tracer_.step_.gradient_buffers.push_back({parameter.whole, count});
+  }
   At(open_).parameters.push_back(parameter);
   shards_.push_back(shard);
   return {shard, parameter.whole, parameter.whole_dtype};
@@ -83,30 +87,40 @@ void ShardedUnits::Release(StorageId& storage) {
 }
 
 StorageId ShardedUnits::BringFromHost(const Unit& unit) {
-  if (!offloads_ || unit.whole) return kNoStorage;
+  if (unit.whole) return kNoStorage;
   double bytes = 0;
   for (const Parameter& parameter : unit.parameters) {
     bytes += parameter.together * parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
   }
+  return BringFromHost(bytes);
+}
+
+StorageId ShardedUnits::BringFromHost(double bytes) {
+  if (!offloads_ || bytes == 0) return kNoStorage;
   return Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "shards from the host");
+}
+
+void ShardedUnits::AllocateWhole(Parameter& parameter) {
+  if (std::exchange(parameter.is_whole, true)) return;
+  tracer_.step_.events.push_back({parameter.whole, parameter.together});
 }
 
 void ShardedUnits::AllocateWhole(Unit& unit) {
   if (std::exchange(unit.whole, true)) return;
-  for (const Parameter& parameter : unit.parameters) {
-    tracer_.step_.events.push_back({parameter.whole, parameter.together});
-  }
+  for (Parameter& parameter : unit.parameters) AllocateWhole(parameter);
 }
 
 void ShardedUnits::FreeWhole(Unit& unit) {
-  if (!std::exchange(unit.whole, false)) return;
-  for (const Parameter& parameter : unit.parameters) {
+  unit.whole = false;
+  for (Parameter& parameter : unit.parameters) {
+    if (parameter.persists || !std::exchange(parameter.is_whole, false)) continue;
     tracer_.step_.events.push_back({parameter.whole, -parameter.together});
   }
 }
 
 void ShardedUnits::ChangeAll(const Unit& unit, std::int32_t sign) {
   for (const Parameter& parameter : unit.parameters) {
+    if (parameter.persists) continue;
     tracer_.step_.events.push_back({parameter.whole, sign * static_cast<std::int32_t>(parameter.count)});
   }
 }
@@ -124,7 +138,12 @@ void ShardedUnits::FreeAll() {
 }
 
 void ShardedUnits::FreeUnreached(Unit& unit) {
-  if (!unit.in_backward && std::exchange(unit.whole, false)) ChangeAll(unit, -1);
+  if (unit.in_backward) return;
+  unit.whole = false;
+  for (Parameter& parameter : unit.parameters) {
+    if (parameter.persists || !std::exchange(parameter.is_whole, false)) continue;
+    tracer_.step_.events.push_back({parameter.whole, -static_cast<std::int32_t>(parameter.count)});
+  }
 }
 
 void ShardedUnits::KeepGathered() {
@@ -132,7 +151,8 @@ void ShardedUnits::KeepGathered() {
     if (!StaysWhole(number, false)) continue;
     Unit& unit = At(number);
     unit.whole = true;
-    for (const Parameter& parameter : unit.parameters) {
+    for (Parameter& parameter : unit.parameters) {
+      if (std::exchange(parameter.is_whole, true)) continue;
       Storage& whole = tracer_.step_.storages[static_cast<std::size_t>(parameter.whole)];
       whole.term = tracer_.step_.storages[static_cast<std::size_t>(parameter.shard)].term;
       tracer_.step_.weights.push_back({parameter.whole, parameter.count});
@@ -172,6 +192,19 @@ void ShardedUnits::KeepReduced(StorageId reduced) {
   storage.term = Term::kGradients;
   storage.role = "gradient shards";
   if (tracer_.step_.gradients_alive || offloads_) Release(reduced);
+}
+
+void ShardedUnits::HoldToEnd(StorageId& storage) {
+  tracer_.HoldToEnd(storage);
+  Release(storage);
+}
+
+void ShardedUnits::AddCopy(const Parameter& parameter, double elements, const char* role) {
+  const Storage whole = tracer_.step_.storages[static_cast<std::size_t>(parameter.whole)];
+  const Tracer::Scope outer = tracer_.scope;
+  tracer_.scope = {whole.module, Term::kGathered, whole.in_layer};
+  tracer_.Allocate({elements, Axis::kOnce}, whole.dtype, role);
+  tracer_.scope = outer;
 }
 
 void ShardedUnits::CarryGradients() {

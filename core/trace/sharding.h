@@ -24,9 +24,9 @@ class ShardedUnits {
 
   /// Layers are units; else every parameter is the root's.
   bool wraps_layers() const { return wraps_layers_; }
-  /// The parameters declared from here on belong to a new unit; its number. Units are opened in the order of the
-  /// forward pass.
-  std::int32_t Open();
+  /// The parameters declared from here on belong to a new unit, the layer of that number; the unit's. Units are opened
+  /// in the order of the forward pass.
+  std::int32_t Open(std::int64_t layer);
   /// They belong to the root again.
   void Close() { open_ = 0; }
 
@@ -83,18 +83,23 @@ class ShardedUnits {
     Dtype shard_dtype = Dtype::kFp32;
     Dtype whole_dtype = Dtype::kFp32;
     std::int32_t leaf = -1;  ///< -1: frozen
+    bool persists = false;   ///< the whole is there throughout
+    bool is_whole = false;   ///< the whole exists
   };
   struct Unit {
+    std::int64_t layer = -1;
     std::vector<Parameter> parameters;
     StorageId gathered = kNoStorage;  ///< the buffer of an all-gather under way
     bool whole = false;               ///< the parameters exist as a whole
     bool in_backward = false;         ///< its output asks for a gradient
     bool backward_done = false;
+    bool copied = false;  ///< a second share of its parameters is there
   };
 
   /// Makes the resident a share, in the dtype that the library keeps it in; its elements.
   double Divide(const WeightShape& shape, StorageId shard, bool trainable);
   Unit& At(std::int32_t unit) { return units_[static_cast<std::size_t>(unit)]; }
+  const Unit& At(std::int32_t unit) const { return units_[static_cast<std::size_t>(unit)]; }
   /// A unit's parameters are still whole when its forward pass is over.
   virtual bool StaysWhole(std::int32_t unit, bool with_gradients) const = 0;
   /// Gradients are asked for in the pass at hand.
@@ -104,6 +109,8 @@ class ShardedUnits {
   double RanksOf(const Storage& weight) const { return weight.of_expert ? expert_ranks_ : ranks_; }
   /// Elements of one rank's share of a parameter that so many ranks hold, padding included.
   virtual double ShardElements(const WeightShape& shape, double ranks) const = 0;
+  /// A parameter of so many elements is never let go of once it was gathered.
+  virtual bool Persists(double /*elements*/) const { return false; }
   std::int32_t units() const { return static_cast<std::int32_t>(units_.size()); }
   /// The unit that ran before this one in the forward pass; -1 for the first. The root is the last to end.
   std::int32_t Previous(std::int32_t unit) const;
@@ -111,6 +118,8 @@ class ShardedUnits {
   void Release(StorageId& storage);  ///< and forgets it
   /// Shards that live on the host travel to the card first; nothing where they are there.
   StorageId BringFromHost(const Unit& unit);
+  StorageId BringFromHost(double bytes);
+  void AllocateWhole(Parameter& parameter);
   void AllocateWhole(Unit& unit);
   void FreeWhole(Unit& unit);
   /// The end of a unit that backward never came to, with all the layers that it stands for.
@@ -131,6 +140,10 @@ class ShardedUnits {
   void EndCarriedGradients();
   /// One rank's reduced gradients of a unit: they stay, or are added to those of an earlier micro-batch.
   void KeepReduced(StorageId reduced);
+  /// Lives until the whole backward pass has ended, and so do its equals in the layers that it stands for.
+  void HoldToEnd(StorageId& storage);
+  /// Makes `elements` more that the step leaves behind, in the dtype and part of the model of the whole parameter.
+  void AddCopy(const Parameter& parameter, double elements, const char* role);
 
   const double ranks_;
   const double expert_ranks_;  ///< the same of routed experts

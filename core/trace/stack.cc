@@ -7,6 +7,7 @@
 
 #include "core/trace/checkpointing.h"
 #include "core/trace/sharding.h"
+#include "core/trace/zero3.h"
 
 namespace tunefit {
 namespace {
@@ -44,12 +45,13 @@ std::int64_t FirstTrainedLayer(const Workload& workload) {
   return workload.architecture.layers() - workload.method.trainable_layers;
 }
 
-/// Runs cut where the trained layers begin, so that a run is frozen or trained as a whole.
-std::vector<LayerRun> CutAtTrained(const std::vector<LayerRun>& runs, std::int64_t first_trained) {
+/// Runs cut before a layer, so that a run has its layers on one side: all frozen or trained, let go of after the
+/// forward pass or not.
+std::vector<LayerRun> CutAt(const std::vector<LayerRun>& runs, std::int64_t layer) {
   const std::int64_t layers = CountLayers(runs);
-  const std::int64_t frozen = std::clamp<std::int64_t>(first_trained, 0, layers);
-  std::vector<LayerRun> cut = TakeLayers(runs, 0, frozen);
-  for (LayerRun& run : TakeLayers(runs, frozen, layers - frozen)) cut.push_back(std::move(run));
+  const std::int64_t before = std::clamp<std::int64_t>(layer, 0, layers);
+  std::vector<LayerRun> cut = TakeLayers(runs, 0, before);
+  for (LayerRun& run : TakeLayers(runs, before, layers - before)) cut.push_back(std::move(run));
   return cut;
 }
 
@@ -66,7 +68,8 @@ std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const
       stretch.first_layer = first_layer;
       stretch.piece = run.piece;
       for (std::size_t k = 0; k < run.period.size(); ++k) {
-        const std::int32_t unit = units != nullptr && units->wraps_layers() ? units->Open() : -1;
+        const bool is_unit = units != nullptr && units->wraps_layers();
+        const std::int32_t unit = is_unit ? units->Open(first_layer + static_cast<std::int64_t>(k)) : -1;
         factory.InTrainedLayer(first_layer >= FirstTrainedLayer(workload));
         LayerModule layer = MakeLayer(factory, run.period[k], workload.architecture.hidden_size, {repeats, true});
         layer.checkpointed = ChecksLayer(workload, first_layer + static_cast<std::int64_t>(k));
@@ -132,7 +135,10 @@ LayerStack MakeStack(Tracer& tracer, ModuleFactory& factory, const Workload& wor
                      const std::vector<LayerRun>& runs, std::int64_t first_layer, Unrolling unrolling) {
   LayerStack stack;
   for (const LayerRun& run : runs) stack.runs.push_back(Simplified(run));
-  if (workload.method.kind == MethodKind::kFreeze) stack.runs = CutAtTrained(stack.runs, FirstTrainedLayer(workload));
+  if (workload.method.kind == MethodKind::kFreeze) stack.runs = CutAt(stack.runs, FirstTrainedLayer(workload));
+  if (workload.parallel.strategy == Strategy::kZero3) {
+    stack.runs = CutAt(stack.runs, FirstReusedLayer(workload) - first_layer);
+  }
   stack.runs = InStepWithCheckpoints(stack.runs, workload);
   stack.stretches = MakeStretches(tracer, factory, workload, stack.runs, first_layer, unrolling);
   return stack;

@@ -66,6 +66,14 @@ struct Resident {
   WeightShape shape = {};  ///< of a weight
 };
 
+/// What a step keeps off the card: in the host's memory, or on its disks.
+struct OffCard {
+  std::vector<Resident> states;      ///< of the optimizer
+  std::vector<Resident> gradients;   ///< this rank's
+  std::vector<Resident> parameters;  ///< its shards
+  std::vector<Resident> buffers;     ///< through which they travel
+};
+
 /// One training step, traced: what lives throughout, and what comes and goes in which order. Sizes are symbolic in
 /// batch and length; `Replay` reads them for given ones.
 struct Step {
@@ -74,14 +82,12 @@ struct Step {
   std::vector<Resident> optimizer_states;     ///< from the first optimizer step on
   std::vector<Resident> trained;              ///< the weights that get gradients, among `weights`
   std::vector<Resident> idle;                 ///< those that train but run in no step, so that none gets a gradient
-  std::vector<Resident> gradient_buffers;     ///< gradients that live throughout, whatever happens in the step
+  std::vector<Resident> gradient_buffers;     ///< gradients and a library's buffers that live throughout
   std::vector<Resident> weight_copies;        ///< of weights in FP8, from the first step on
   std::vector<Resident> paged_states;         ///< optimizer states in managed memory, outside torch's allocator
   std::vector<Resident> optimizer_transient;  ///< alive within optimizer.step() only
   std::vector<Resident> host_checkpoints;     ///< layer inputs that wait in host memory until backward
-  std::vector<Resident> host_states;          ///< optimizer states in host memory
-  std::vector<Resident> host_gradients;       ///< this rank's gradients in host memory
-  std::vector<Resident> host_parameters;      ///< its shards of parameters in host memory
+  OffCard host, nvme;
   std::vector<Event> events;
   std::vector<Section> sections;  ///< in time order: forward, loss, backward
   ChunkRule chunk;                ///< of the loss, for Axes

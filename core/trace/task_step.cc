@@ -277,8 +277,9 @@ Step TraceTaskStep(const Workload& workload, Unrolling unrolling) {
   DecideGradients(tracer, workload);
   TaskTrace trace(tracer, workload, unrolling);
   Value loss = trace.Loss();
-  const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
+  std::vector<Value> buckets = ReductionBuckets(tracer, workload);
   tracer.Backward(std::move(loss));
+  buckets.clear();
   trace.EndContext();
   Step step = tracer.Finish();
   AddLasting(step, workload, trace.Shards());

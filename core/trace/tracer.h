@@ -56,6 +56,7 @@ class Value {
 enum class GradientFate : std::uint8_t {
   kStays,      ///< until zero_grad
   kIsAdded,    ///< to a buffer that lives throughout (Megatron's main_grad), and is freed
+  kIsCopied,   ///< into a buffer that lives throughout, which it becomes a view of (DDP's buckets)
   kIsApplied,  ///< the parameter is updated at once, and it is freed
   kIsDivided,  ///< reduced to the rank's own share of it (ZeRO stage 2), and is freed
 };
@@ -89,6 +90,8 @@ class Tracer {
   /// From here on declared weights have such gradients. `update_bytes` says what applying one takes for a moment.
   using UpdateBytes = std::function<double(const Step&, const Resident&)>;
   void DecideGradients(GradientFate fate, UpdateBytes update_bytes);
+  /// Elements of all weights declared so far that get a gradient.
+  double TrainedElements() const;
   /// The share of every gradient that a rank keeps under kIsDivided.
   void KeepShareOfGradients(double share) { step_.gradient_share = share; }
 

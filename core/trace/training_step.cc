@@ -1,5 +1,6 @@
 #include "core/trace/training_step.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -27,8 +28,9 @@ Step TraceTrainingStep(const Workload& workload, Unrolling unrolling) {
   const TracedModel model = MakeWrapped(tracer, workload, unrolling, units);
   PlainPass pass(tracer, workload, model);
   Value loss = pass.Loss(Moment::kForward);
-  const std::vector<Value> buckets = ReductionBuckets(tracer, workload);
+  std::vector<Value> buckets = ReductionBuckets(tracer, workload);
   tracer.Backward(std::move(loss));
+  buckets.clear();
   pass.EndContext();
   Step step = tracer.Finish();
   step.chunk = LossChunks(workload);

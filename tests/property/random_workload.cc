@@ -183,6 +183,33 @@ void RandomizeTensorRanks(std::mt19937& random, Workload& workload) {
   if (!HasError(Validate(shared))) workload = shared;
 }
 
+/// Sizes about those of the random models, so that every rule is met on both of its sides.
+ZeroSettings RandomZero(std::mt19937& random) {
+  const auto elements = [&random] {
+    return Between(random, 0, 1) == 0 ? 0 : std::int64_t{1} << Between(random, 4, 24);
+  };
+  return {.reduce_bucket_size = Between(random, 1, 1 << 20),
+          .overlap_comm = Chance(random, 50),
+          .contiguous_gradients = Chance(random, 80),
+          .prefetch_bucket_size = elements(),
+          .param_persistence_threshold = elements(),
+          .max_live_parameters = elements(),
+          .max_reuse_distance = elements(),
+          .sub_group_size = Between(random, 1, 1 << 22)};
+}
+
+/// One copy of the model on some of the ranks; stage 3 may have a second one on some of them instead.
+void RandomizeShards(std::mt19937& random, Parallel& parallel) {
+  if (!ShardsParameters(parallel.strategy) || Chance(random, 60)) return;
+  const std::int64_t ranks = Between(random, 2, 4);
+  parallel.gpus *= ranks;
+  if (parallel.strategy == Strategy::kZero3 && Chance(random, 50)) {
+    parallel.zero.hpz_partition_size = ranks;
+  } else {
+    parallel.shard = parallel.gpus / ranks;
+  }
+}
+
 void RandomizeSharding(std::mt19937& random, Workload& workload) {
   if (Chance(random, 60)) return;
   workload.parallel.strategy = Any(random, {Strategy::kDdp, Strategy::kZero1, Strategy::kZero2, Strategy::kZero3,
@@ -192,6 +219,9 @@ void RandomizeSharding(std::mt19937& random, Workload& workload) {
   workload.parallel.gpus = Between(random, 1, 16);
   workload.parallel.reshard_after_forward = Chance(random, 60);
   workload.parallel.reduce_dtype = Any(random, {Dtype::kFp32, Dtype::kBf16});
+  workload.parallel.gradient_as_bucket_view = Chance(random, 50);
+  workload.parallel.zero = RandomZero(random);
+  RandomizeShards(random, workload.parallel);
 }
 
 }  // namespace
@@ -257,9 +287,9 @@ std::string Describe(const Workload& workload) {
        << static_cast<int>(block.norm) << ", fused qkv " << static_cast<int>(std::get<Attention>(block.mixer).layout)
        << ", strategy " << static_cast<int>(workload.parallel.strategy) << " over " << workload.parallel.gpus
        << ", pipeline " << workload.parallel.pipeline << " x " << workload.parallel.interleave << ", experts "
-       << workload.parallel.expert << ", in " << workload.parallel.tensor << " parts of tokens "
-       << workload.parallel.sequence_parallel << ", reshards " << workload.parallel.reshard_after_forward << ", layers "
-       << workload.architecture.layers();
+       << workload.parallel.expert << ", in " << workload.parallel.tensor << " parts and copies of "
+       << workload.parallel.shard << ", parts of tokens " << workload.parallel.sequence_parallel << ", reshards "
+       << workload.parallel.reshard_after_forward << ", layers " << workload.architecture.layers();
   return text.str();
 }
 

@@ -355,6 +355,15 @@ TEST_F(Request, WhatChangesNothingIsANote) {
   EXPECT_EQ(codes(int8 + R"(,"bits":8,"double_quant":false})"), "");
   EXPECT_EQ(codes(int8 + R"(,"double_quant":true,"group_size":64})"),
             "no_effect@quantization.double_quant no_effect@quantization.group_size ");
+  const std::string eight = R"("parallel":{"gpus":8,"strategy":)";
+  EXPECT_EQ(codes(eight + R"("ddp","shard":4,"zero":{"reduce_bucket_size":1}})"),
+            "no_effect@parallel.shard no_effect@parallel.zero.reduce_bucket_size ");
+  EXPECT_EQ(codes(eight + R"("zero2","zero":{"overlap_comm":false,"sub_group_size":9}})"),
+            "no_effect@parallel.zero.sub_group_size ");
+  EXPECT_EQ(codes(eight + R"("zero2","offload":{"optimizer":"nvme"}})"), "no_effect@parallel.offload.optimizer ");
+  EXPECT_EQ(codes(eight + R"("zero3","offload":{"optimizer":"nvme","parameters":"nvme"}})"), "");
+  EXPECT_EQ(codes(eight + R"("fsdp2","shard":4,"gradient_as_bucket_view":true})"),
+            "no_effect@parallel.gradient_as_bucket_view ");
   EXPECT_EQ(codes(R"("hardware":{"gpu":"b200","server":"one","interconnect":"two"},"dataset":{},"pricing":{})"),
             "not_modelled@hardware.server not_modelled@hardware.interconnect not_modelled@dataset "
             "not_modelled@pricing ");

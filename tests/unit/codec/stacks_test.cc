@@ -107,6 +107,28 @@ TEST_F(Stacks, MegatronKeepsFp8OperandsAndTheirTransposesBeforeBlackwell) {
   EXPECT_EQ(lora.workload.habits.vocabulary_multiple, 128);
 }
 
+TEST_F(Stacks, ZerosSettingsAreTransformersOrDeepSpeedsOwn) {
+  const auto read = [](const std::string& stack, const std::string& strategy) {
+    const RequestReading reading = Read(stack, "", R"(,"parallel":{"gpus":8,"strategy":")" + strategy + R"("})");
+    EXPECT_FALSE(HasError(reading.issues)) << stack << strategy;
+    return reading.workload.parallel.zero;
+  };
+  const ZeroSettings third = read("transformers", "zero3");
+  EXPECT_EQ(third.reduce_bucket_size, 4096 * 4096);
+  EXPECT_EQ(third.prefetch_bucket_size, 15'099'494);  // nine tenths of that
+  EXPECT_EQ(third.param_persistence_threshold, 40'960);
+  EXPECT_TRUE(third.overlap_comm);
+  const ZeroSettings second = read("transformers", "zero2");
+  EXPECT_EQ(second.reduce_bucket_size, 200'000'000);
+  EXPECT_TRUE(second.overlap_comm);
+  const ZeroSettings own_third = read("deepspeed", "zero3");
+  EXPECT_EQ(own_third.reduce_bucket_size, 500'000'000);
+  EXPECT_EQ(own_third.prefetch_bucket_size, 50'000'000);
+  EXPECT_EQ(own_third.param_persistence_threshold, 100'000);
+  EXPECT_TRUE(own_third.overlap_comm);
+  EXPECT_FALSE(read("deepspeed", "zero1").overlap_comm);
+}
+
 TEST_F(Stacks, AllInOneDtypeWithoutAutocast) {
   for (const char* stack : {"torchtune", "litgpt"}) {
     const RequestReading reading = Read(stack, "", R"(,"method":{"kind":"lora"})");

@@ -26,6 +26,7 @@ export const issues = {
   "issue.unknown_target_module": "This model has no layer called “{value}”. It has: {known}.",
   "issue.gpus_do_not_divide": "{value} GPUs cannot be divided into groups of {group}, the number that tensor, pipeline and context parallel need together.",
   "issue.tensor_over_width": "{name}, {width}, cannot be divided among {value} GPUs. Choose a tensor-parallel size that divides it.",
+  "issue.shard_does_not_divide": "{ranks} GPUs train the same part of the model; they cannot be divided into groups of {value}.",
   "issue.tensor_over_heads": "{heads} attention heads cannot be divided among {value} GPUs. Choose a tensor-parallel size that divides them.",
   "issue.pipeline_over_layers": "A model of {high} layers cannot be cut into {value} pieces for a pipeline.",
   "issue.copies_do_not_divide": "{value} GPUs hold the same part of the model; they cannot be divided into groups of {group} that share its experts.",

@@ -23,6 +23,7 @@ export const issues = {
   "issue.unknown_target_module": "Dit model heeft geen laag met de naam ‘{value}’. Wel: {known}.",
   "issue.gpus_do_not_divide": "{value} GPU’s zijn niet te verdelen in groepen van {group}, het aantal dat tensor-, pijplijn- en contextverdeling samen nodig hebben.",
   "issue.tensor_over_width": "{name}, {width}, is niet te verdelen over {value} GPU’s. Kies een tensorverdeling die erop past.",
+  "issue.shard_does_not_divide": "{ranks} GPU’s trainen hetzelfde deel van het model; die zijn niet te verdelen in groepen van {value}.",
   "issue.tensor_over_heads": "{heads} attention heads zijn niet te verdelen over {value} GPU’s. Kies een tensorverdeling die erop past.",
   "issue.pipeline_over_layers": "Een model van {high} lagen is niet in {value} stukken voor een pijplijn te knippen.",
   "issue.copies_do_not_divide": "{value} GPU’s hebben hetzelfde deel van het model; ze zijn niet te verdelen in groepen van {group} die de experts ervan delen.",
