@@ -87,6 +87,7 @@ Workload DeviceOf(const Workload& workload, const DevicePlace& place) {
   share.stage.is_first = place.has_embedding;
   share.stage.is_last = place.has_head;
   share.stage.gets_logits = place.has_embedding && !place.has_head;
+  share.stage.gets_states = place.has_embedding && place.has_head && place.layers < workload.architecture.layers();
   return share;
 }
 

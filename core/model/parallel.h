@@ -109,6 +109,7 @@ struct PipelineStage {
   std::int64_t first_layer = 0;  ///< of the whole model's, counted from 0
   std::vector<std::int64_t> in_flight = {1};  ///< micro-batches whose activations it holds at once, by its pieces
   bool gets_logits = false;                   ///< the last one's come back to it
+  bool gets_states = false;                   ///< layers elsewhere run between its own and its head
 };
 
 /// Faults of a layout: ranks that do not fill the GPUs, copies of a model without a strategy. `field` is the request's

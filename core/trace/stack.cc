@@ -129,6 +129,14 @@ Value PassToPiece(Tracer& tracer, Value sent, std::int64_t piece, Moment moment)
   return received;
 }
 
+/// What layers on other cards make of the hidden states; something of theirs trains.
+Value ReceiveFromLayers(Tracer& tracer, Value sent) {
+  Value received = tracer.Exchange(sent, tracer.SizeOf(sent), "received hidden states", Value());
+  sent.Drop();
+  if (tracer.gradients() && !tracer.RequiresGradient(received)) received = tracer.RequireGradient(std::move(received));
+  return received;
+}
+
 }  // namespace
 
 LayerStack MakeStack(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
@@ -167,6 +175,7 @@ Value RunStack(Tracer& tracer, const Workload& workload, const LayerStack& stack
   }
   tracer.BeginSection(moment, -1, 1, 1);
   hidden = tracer.Boundary(hidden);
+  if (workload.stage.gets_states) hidden = ReceiveFromLayers(tracer, std::move(hidden));
   if (!stack.final_norm) return hidden;
   tracer.scope = {stack.final_norm->path, Term::kNorms, false};
   return Forward(tracer, *stack.final_norm, hidden, context.tokens / workload.parallel.StreamRanks());

@@ -90,6 +90,25 @@ TEST(DeviceMap, TheLogitsComeBackToTheFirstCard) {
   EXPECT_EQ(with.peak_backward, without.peak_backward);
 }
 
+// The head of a tied model works on states that come back from the last layers' card, and asks for their gradient even
+// where nothing of the first card trains: its loss keeps what it keeps on one card.
+TEST(DeviceMap, AHeadOnTheFirstCardGetsTheLastLayersStates) {
+  Workload placed = Placed(2, true);
+  placed.method.kind = MethodKind::kFreeze;
+  placed.method.trainable_layers = 1;  // on the second card
+  const auto kept_logits = [](const Workload& of) {
+    const MemoryEstimate estimate = EstimateMemory(of, nullptr, Overheads{}, Detail::kFull);
+    double bytes = 0;
+    for (const TermBytes& term : estimate.terms) bytes += term.term == Term::kLogitsAndLoss ? term.bytes : 0;
+    return bytes;
+  };
+  Workload whole = placed;
+  whole.parallel = {};
+  const Workload first = DeviceOf(whole, PlaceOnDevices(placed)[0]);
+  EXPECT_GT(kept_logits(whole), 0);
+  EXPECT_EQ(kept_logits(first), kept_logits(whole));
+}
+
 TEST(DeviceMap, MoreCardsThanLayersLeaveSomeIdle) {
   Workload workload = test::MakeWorkload(
       {.hidden = 64, .intermediate = 128, .layers = 2, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
