@@ -59,8 +59,8 @@ void Zero3Units::Fetch(Unit& unit) {
   Release(brought);
 }
 
-double Zero3Units::ElementsAhead() const {
-  if (zero_.prefetch_bucket_size == 0) return 0;
+Zero3Units::Ahead Zero3Units::ElementsAhead() const {
+  if (zero_.prefetch_bucket_size == 0) return {};
   double largest = 0;
   double all = 0;
   double reused = 0;
@@ -76,7 +76,21 @@ double Zero3Units::ElementsAhead() const {
     largest = std::max(largest, layer);
   }
   const double alive = std::min(all, static_cast<double>(zero_.max_live_parameters));
-  return std::max(0.0, alive - std::max(largest, reused));
+  const double ahead = std::max(0.0, alive - std::max(largest, reused));
+  const double next = std::min(ahead, largest);
+  return {next, ahead - next};
+}
+
+/// Parameter by parameter, the last of them may be over what may be alive.
+void Zero3Units::FetchAhead(std::int32_t unit) {
+  if (unit <= 0 || unit >= units()) return;
+  double room = ElementsAhead().of_next;
+  for (Parameter& parameter : At(unit).parameters) {
+    if (parameter.persists) continue;
+    if (room <= 0) return;
+    AllocateWhole(parameter);
+    room -= parameter.whole_elements;
+  }
 }
 
 void Zero3Units::LetGo(Unit& unit) {
@@ -93,8 +107,9 @@ void Zero3Units::LetGo(Unit& unit) {
 void Zero3Units::BeforeForward(std::int32_t unit) {
   if (all_gathered_) return;
   Fetch(At(unit));
+  FetchAhead(unit + 1);
   if (unit != 1 || ahead_ != kNoStorage) return;
-  const double ahead = ElementsAhead();
+  const double ahead = ElementsAhead().of_others;
   if (ahead > 0) ahead_ = Allocate(ahead, compute_, Term::kGathered, StreamOfWhole(), "parameters of layers ahead");
 }
 
@@ -131,6 +146,8 @@ void Zero3Units::EndGeneration() {
 void Zero3Units::BeforeBackward(std::int32_t unit) {
   if (unit == 1) Release(ahead_);
   Fetch(At(unit));
+  const std::int32_t next = Previous(unit);
+  if (next > 0 && At(next).in_backward) FetchAhead(next);
 }
 
 void Zero3Units::AfterBackward(std::int32_t unit) {

@@ -29,7 +29,12 @@ class Zero3Units : public ShardedUnits {
   /// Elements of the layers that are whole beside one at work. Whenever a module begins, with parameters or without,
   /// the next prefetch_bucket_size of them are gathered (fetch_sub_module): there are more modules than parameters, so
   /// that the limit is what may be alive at all, max_live_parameters.
-  double ElementsAhead() const;
+  struct Ahead {
+    double of_next = 0;    ///< of the layer that comes next, parameter by parameter
+    double of_others = 0;  ///< of those after it
+  };
+  Ahead ElementsAhead() const;
+  void FetchAhead(std::int32_t unit);
   /// Frees what may be freed; with ZeRO++'s hpZ a second share of it, of fewer ranks, stays until the step.
   void LetGo(Unit& unit);
   bool StaysWhole(std::int32_t unit, bool with_gradients) const override;
