@@ -142,8 +142,10 @@ export interface Request {
      *  `torchtitan`, and of other models than decoders; without tensor ranks it changes nothing. */
     sequence_parallel?: boolean;
     pipeline?: number;
+    /** Pieces of the model that each pipeline stage holds, in turn. */
     interleave?: number;
     context?: number;
+    /** Ranks that share the experts of every layer: `megatron` with ddp or zero1, `torchtitan` with ddp or fsdp2. */
     expert?: number;
     /** Ranks that share an expert's matrices: 1, or as many as `tensor`. Default: as many where the GPUs suffice. */
     expert_tensor?: number;
@@ -363,7 +365,8 @@ export interface Report {
       /** With `include: ["timeline"]`. */
       timeline?: TimelinePoint[];
     };
-    /** With `include: ["ranks"]`: every stage of the pipeline, whose tensor, expert and data ranks are alike; the
+    /** With `include: ["ranks"]`: every stage of the pipeline, whose tensor, expert and data ranks are alike, or
+     *  with `device_map` every card that holds something; the
      *  busiest of them is `per_gpu`. `passes_in_flight`: micro-batches through its pieces, alive at once. */
     ranks?: {
       stage: number;

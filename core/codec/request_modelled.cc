@@ -121,7 +121,13 @@ void RefuseOffload(Refuser& refuser, const RequestFields& request) {
 
 /// Experts of their own ranks, all else by data: Megatron-LM's and torchtitan's way.
 void RefuseExperts(Refuser& refuser, const RequestFields& request) {
-  if (request.parallel.expert.value_or(1) == 1) return;
+  const std::int64_t tensor_ranks = request.parallel.tensor.value_or(1);
+  const std::int64_t of_one = request.parallel.expert_tensor.value_or(tensor_ranks);
+  const bool own_ranks = request.parallel.expert.value_or(1) > 1;
+  if (of_one != tensor_ranks && (of_one != 1 || !own_ranks)) {
+    refuser.Refuse("parallel.expert_tensor", std::to_string(of_one));
+  }
+  if (!own_ranks) return;
   const std::string ranks = std::to_string(*request.parallel.expert);
   const Word stack = *request.stack;
   const Word strategy = *request.parallel.strategy;
@@ -129,13 +135,8 @@ void RefuseExperts(Refuser& refuser, const RequestFields& request) {
   const bool divides = (stack == "megatron" && strategy == "zero1") || (stack == "torchtitan" && strategy == "fsdp2");
   const bool has_experts = stack == "megatron" || stack == "torchtitan";
   if (!has_experts || !(replicates || divides) || request.quantization.kind) refuser.Refuse("parallel.expert", ranks);
-  const bool tensor = request.parallel.tensor.value_or(1) > 1;
-  if (tensor && !request.parallel.sequence_parallel.value_or(true)) {
+  if (tensor_ranks > 1 && !request.parallel.sequence_parallel.value_or(true)) {
     refuser.Refuse("parallel.sequence_parallel", "false");  // Megatron-LM refuses it too
-  }
-  const std::int64_t of_one = request.parallel.expert_tensor.value_or(1);
-  if (of_one != 1 && of_one != request.parallel.tensor.value_or(1)) {
-    refuser.Refuse("parallel.expert_tensor", std::to_string(of_one));
   }
 }
 
@@ -149,7 +150,9 @@ void RefuseShard(Refuser& refuser, const RequestFields& request) {
   const bool of_deepspeed = (strategy == "zero1" && *request.stack != "megatron") || strategy == "zero2";
   const bool divides =
       of_deepspeed || strategy == "zero1" || strategy == "zero3" || strategy == "fsdp" || strategy == "fsdp2";
-  if (of_deepspeed || (divides && *fields.shard == 1)) refuser.Refuse("parallel.shard", std::to_string(*fields.shard));
+  const bool has_expert_ranks = fields.expert.value_or(1) > 1;  // copies of experts are not divided so yet
+  if (of_deepspeed || has_expert_ranks || (divides && *fields.shard == 1))
+    refuser.Refuse("parallel.shard", std::to_string(*fields.shard));
 }
 
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {

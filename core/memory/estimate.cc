@@ -255,6 +255,13 @@ MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes&
   return estimate;
 }
 
+/// Bytes of one rank's step and of what runs between steps.
+MemoryEstimate EstimateRank(const Workload& rank, const Gpu* gpu, const Overheads& overheads) {
+  const Step step = TraceTrainingStep(rank);
+  const Axes axes = AxesOf(step, rank, rank.batch);
+  return EstimateBytes(step, ReplayStep(step, axes), axes, rank, gpu, overheads, TracePasses(rank));
+}
+
 /// The largest value in 1..most for which `fits` holds, given that it holds below any value it holds for; 0 for none.
 template <typename Fits>
 std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
@@ -270,14 +277,9 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
-/// The layers are on the cards of one process, one after another.
-bool IsPlaced(const Workload& workload) {
-  return workload.parallel.strategy == Strategy::kDeviceMap && workload.parallel.gpus > 1;
-}
-
 /// A rank holds the model as it is described: nothing is cut, and no vocabulary padded.
 bool IsWhole(const Workload& workload) {
-  return !workload.parallel.IsCut() && !IsPlaced(workload) && workload.habits.vocabulary_multiple == 1;
+  return !workload.parallel.IsCut() && !IsPlaced(workload.parallel) && workload.habits.vocabulary_multiple == 1;
 }
 
 /// Exact and of the whole model, also where the traced rank holds a part of it.
@@ -289,7 +291,7 @@ TrainedParameters CountTrained(const Workload& workload, const Step& step) {
 /// The workloads of the GPUs that share a model: a pipeline's stages, or the cards of one process.
 std::vector<Workload> AllRanks(const Workload& workload) {
   std::vector<Workload> ranks;
-  if (IsPlaced(workload)) {
+  if (IsPlaced(workload.parallel)) {
     for (const DevicePlace& place : PlaceOnDevices(workload)) ranks.push_back(DeviceOf(workload, place));
     return ranks;
   }
@@ -297,35 +299,25 @@ std::vector<Workload> AllRanks(const Workload& workload) {
   return ranks;
 }
 
-/// Those of which one is the busiest. Of the cards of one process: at both ends, and the one between that has the most
-/// layers.
+/// Those of which one is the busiest; of the cards of one process any may be, where layers differ.
 std::vector<Workload> RanksToCompare(const Workload& workload) {
+  if (IsPlaced(workload.parallel)) return AllRanks(workload);
   std::vector<Workload> ranks;
-  if (!IsPlaced(workload)) {
-    for (const std::int64_t stage : StagesToCompare(workload)) ranks.push_back(RankOf(workload, stage));
-    return ranks;
-  }
-  const std::vector<DevicePlace> places = PlaceOnDevices(workload);
-  ranks.push_back(DeviceOf(workload, places.front()));
-  if (places.size() > 1) ranks.push_back(DeviceOf(workload, places.back()));
-  if (places.size() < 3) return ranks;
-  const auto fewer = [](const DevicePlace& a, const DevicePlace& b) { return a.layers < b.layers; };
-  ranks.push_back(DeviceOf(workload, *std::max_element(places.begin() + 1, places.end() - 1, fewer)));
+  for (const std::int64_t stage : StagesToCompare(workload)) ranks.push_back(RankOf(workload, stage));
   return ranks;
 }
 
-/// MEM-83  The rank whose step peaks highest; of equal ones the first.
-Workload BusiestRank(const Workload& workload) {
+/// MEM-83  The rank that fills its card most, with what runs between steps; of equal ones the first.
+Workload BusiestRank(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   if (IsWhole(workload)) return workload;
   std::vector<Workload> ranks = RanksToCompare(workload);
   if (ranks.size() == 1) return std::move(ranks.front());
   std::size_t busiest = 0;
   double highest = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Step step = TraceTrainingStep(ranks[i]);
-    const double peak = PhasesOf(ReplayStep(step, AxesOf(step, ranks[i], ranks[i].batch))).peak_step;
-    if (peak <= highest) continue;
-    highest = peak;
+    const double expected = EstimateRank(ranks[i], gpu, overheads).device.expected;
+    if (expected <= highest) continue;
+    highest = expected;
     busiest = i;
   }
   return std::move(ranks[busiest]);
@@ -339,7 +331,7 @@ Verdict JudgeFit(const Range& device, double usable_bytes) {
 }
 
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
-  const Workload rank = BusiestRank(workload);
+  const Workload rank = BusiestRank(workload, gpu, overheads);
   const Step step = TraceTrainingStep(rank);
   const Axes axes = AxesOf(step, rank, rank.batch);
   const Replay replay = ReplayStep(step, axes);
@@ -349,7 +341,7 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
   estimate.parameters = CountTrained(workload, step);
   estimate.recipe = RecipeOf(step, rank);
   // Cards that hold unlike parts: the busiest does not stand for the others.
-  if (IsPlaced(workload)) estimate.disk_bytes = CheckpointDiskBytes(TraceTrainingStep(workload), workload);
+  if (IsPlaced(workload.parallel)) estimate.disk_bytes = CheckpointDiskBytes(TraceTrainingStep(workload), workload);
   if (detail == Detail::kSummary) return estimate;
   const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
   estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
@@ -366,11 +358,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<RankMemory> ranks;
   for (const Workload& rank : AllRanks(workload)) {
-    const Step step = TraceTrainingStep(rank);
-    const Axes axes = AxesOf(step, rank, rank.batch);
-    const MemoryEstimate estimate =
-        EstimateBytes(step, ReplayStep(step, axes), axes, rank, gpu, overheads, TracePasses(rank));
-    const std::vector<std::int64_t>& in_flight = step.in_flight;
+    const MemoryEstimate estimate = EstimateRank(rank, gpu, overheads);
+    const std::vector<std::int64_t>& in_flight = rank.stage.in_flight;
     ranks.push_back({static_cast<std::int64_t>(ranks.size()), rank.architecture.layers(),
                      std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0}), estimate.phases,
                      estimate.allocated, estimate.reserved, estimate.device});

@@ -101,6 +101,11 @@ constexpr bool GathersParameters(const Parallel& parallel) {
   return ShardsParameters(parallel.strategy) && (parallel.Shards() > 1 || parallel.strategy == Strategy::kZero3);
 }
 
+/// The layers are on the cards of one process, one after another.
+constexpr bool IsPlaced(const Parallel& parallel) {
+  return parallel.strategy == Strategy::kDeviceMap && parallel.gpus > 1;
+}
+
 /// One stage of a pipeline under 1F1B, or one card of a model placed on several (kDeviceMap); a model that is not cut
 /// has one that is both first and last.
 struct PipelineStage {

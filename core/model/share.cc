@@ -183,7 +183,8 @@ std::vector<std::int64_t> StagesToCompare(const Workload& workload) {
   for (std::int64_t stage = 1; stage <= last; ++stage) {
     std::vector<LayerRun> layers = LayersOfStage(workload, stage);
     const bool is_new = std::find(seen.begin(), seen.end(), layers) == seen.end();
-    if (!is_new && stage < last) continue;
+    const bool holds_less = workload.parallel.interleave == 1;  // in flight, than an earlier one of the same layers
+    if (!is_new && holds_less && stage < last) continue;
     stages.push_back(stage);
     seen.push_back(std::move(layers));
   }

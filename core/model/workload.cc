@@ -266,11 +266,12 @@ void ValidateTaskRanks(Issues& issues, const Workload& workload) {
 
 /// Which stage of a pipeline trains and evaluates what.
 void ValidateCutStages(Issues& issues, const Workload& workload) {
-  if (workload.parallel.pipeline <= 1) return;
+  if (workload.parallel.pipeline <= 1 && !IsPlaced(workload.parallel)) return;
   if (workload.method.kind == MethodKind::kFreeze) {
-    NotModelled(issues, "method.kind", "Freezing layers of a model that is cut into stages is not modelled yet.");
+    NotModelled(issues, "method.kind",
+                "Freezing layers of a model that is cut into stages or placed on several cards is not modelled yet.");
   }
-  if (workload.evaluation.per_device > 0) {
+  if (workload.parallel.pipeline > 1 && workload.evaluation.per_device > 0) {
     NotModelled(issues, "evaluation", "Evaluation of a model that is cut into stages is not modelled yet.");
   }
 }
@@ -280,6 +281,7 @@ void ValidateCrossLayers(Issues& issues, const Workload& workload) {
   constexpr const char* kWhy = "Layers of the language model that only images reach are modelled whole and together.";
   if (workload.parallel.tensor > 1) NotModelled(issues, "parallel.tensor", kWhy);
   if (workload.parallel.pipeline > 1) NotModelled(issues, "parallel.pipeline", kWhy);
+  if (IsPlaced(workload.parallel)) NotModelled(issues, "parallel.strategy", kWhy);
   if (workload.method.kind == MethodKind::kFreeze) NotModelled(issues, "method.kind", kWhy);
 }
 
@@ -338,8 +340,10 @@ Issues Validate(const Workload& workload) {
                       .message = "An encoder trains as a masked language model (sft) or as a classifier (seqcls) here.",
                       .values = {}});
   }
-  if (workload.architecture.distance_rows > 0 && workload.parallel.pipeline > 1) {
-    NotModelled(issues, "parallel.pipeline", "A table that the layers of all stages read is not modelled yet.");
+  if (workload.architecture.distance_rows > 0) {
+    constexpr const char* kWhy = "A table that the layers of all stages or cards read is not modelled yet.";
+    if (workload.parallel.pipeline > 1) NotModelled(issues, "parallel.pipeline", kWhy);
+    if (IsPlaced(workload.parallel)) NotModelled(issues, "parallel.strategy", kWhy);
   }
   if (workload.architecture.vision && workload.architecture.vision->reaches_into_language()) {
     ValidateCrossLayers(issues, workload);

@@ -352,7 +352,9 @@ bool HasReductionBuckets(const Workload& workload) {
 void AddGradientBuffers(Step& step, const Workload& workload) {
   if (workload.parallel.strategy == Strategy::kZero3) AddStage3Buffers(step, workload);
   if (HasReductionBuckets(workload) && OffloadsGradients(workload)) AddOffloadedGradient(step, workload);
-  if (HasDdpBuckets(workload.parallel)) AddDdpBuckets(step, workload.parallel.gradient_as_bucket_view);
+  // Megatron-LM's own reduces its fp32 buffer in place.
+  if (HasDdpBuckets(workload.parallel) && !HasMasterGradients(workload))
+    AddDdpBuckets(step, workload.parallel.gradient_as_bucket_view);
 }
 
 bool OffloadsGradients(const Workload& workload) {

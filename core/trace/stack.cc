@@ -30,8 +30,9 @@ LayerRun Simplified(const LayerRun& run) {
 
 /// The repetitions that a run's traced periods stand for. The first meets another part of the model (its input may need
 /// no gradient, and is held by the model), all others meet their equals; so does the last, which
-/// backward reaches first, under sharding, when no unit's reduction is under way, and where all layers read something
-/// that gets a gradient (an encoder-decoder's, a table of distances), when nothing has been added to that yet.
+/// backward reaches first, under sharding, when no unit's reduction is under way, where all layers read something
+/// (an encoder's output, a table of distances), when nothing has been added yet to its gradient, and with FP8 products,
+/// where the gradient that it gets is not a sum, which is let go of at another moment.
 std::vector<std::int64_t> FoldRun(std::int64_t repeats, bool last_apart, Unrolling unrolling) {
   const std::int64_t apart = last_apart ? 2 : 1;
   if (unrolling == Unrolling::kAll || repeats <= apart + 1) {
@@ -58,8 +59,8 @@ std::vector<LayerRun> CutAt(const std::vector<LayerRun>& runs, std::int64_t laye
 std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const Workload& workload,
                                    const std::vector<LayerRun>& runs, std::int64_t first_layer, Unrolling unrolling) {
   ShardedUnits* units = tracer.units();
-  const bool last_apart =
-      units != nullptr || workload.architecture.encodes_source() || workload.architecture.distance_rows > 0;
+  const bool last_apart = units != nullptr || workload.architecture.encodes_source() ||
+                          workload.architecture.distance_rows > 0 || workload.precision.fp8_products;
   std::vector<Stretch> stretches;
   for (const LayerRun& run : runs) {
     for (const std::int64_t repeats : FoldRun(run.repeats, last_apart, unrolling)) {

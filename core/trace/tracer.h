@@ -11,20 +11,13 @@
 
 #include "core/model/workload.h"
 #include "core/trace/op_kind.h"
+#include "core/trace/rules.h"
 #include "core/trace/step.h"
 
 namespace tunefit {
 
 class ShardedUnits;
 class Tracer;
-
-/// What a checkpoint keeps besides its inputs, where those wait, and how it runs again.
-struct CheckpointRule {
-  Recompute recompute = Recompute::kStopsEarly;
-  bool keeps_attention = false;
-  bool keeps_odd_products = false;  ///< the first, third, fifth ... matrix product without a bias
-  bool to_host = false;
-};
 
 /// A reference to a tensor, as a Python name is one: the tensor lives while a Value or autograd refers to it. C++
 /// scopes in the traced modules stand for Python's.
@@ -50,23 +43,6 @@ class Value {
 
   Tracer* tracer_ = nullptr;
   std::int32_t index_ = -1;
-};
-
-/// What becomes of a parameter's gradient once backward has made it.
-enum class GradientFate : std::uint8_t {
-  kStays,      ///< until zero_grad
-  kIsAdded,    ///< to a buffer that lives throughout (Megatron's main_grad), and is freed
-  kIsCopied,   ///< into a buffer that lives throughout, which it becomes a view of (DDP's buckets)
-  kIsApplied,  ///< the parameter is updated at once, and it is freed
-  kIsDivided,  ///< reduced to the rank's own share of it (ZeRO stage 2), and is freed
-};
-
-/// How a library dequantizes a frozen matrix for a product.
-struct Dequantization {
-  bool keeps_input = false;    ///< its autograd function saves the input, though no gradient needs it
-  bool in_forward = true;      ///< false where the forward product reads the packed matrix
-  std::uint8_t copies = 1;     ///< matrices of the compute dtype alive at once while it unpacks
-  bool repeats_batch = false;  ///< backward copies the matrix once more for every sequence
 };
 
 /// Records what PyTorch would allocate and free while the traced modules run: a small PyTorch without data. Operations

@@ -224,6 +224,16 @@ void RandomizeSharding(std::mt19937& random, Workload& workload) {
   RandomizeShards(random, workload.parallel);
 }
 
+/// FP8 products in torchao's manner and in TransformerEngine's, which knows no sharded parameters and no experts.
+void RandomizeFp8(std::mt19937& random, Workload& workload) {
+  if (Chance(random, 75)) return;
+  workload.precision.fp8_products = true;
+  if (ShardsParameters(workload.parallel.strategy) || workload.parallel.expert > 1) return;
+  workload.habits.fp8_operands = Any(random, {Fp8Operands::kCast, Fp8Operands::kKept});
+  workload.precision.fp8_transposes = Chance(random, 50);
+  workload.precision.fp8_weights = workload.precision.weights == Dtype::kBf16 && Chance(random, 30);
+}
+
 }  // namespace
 
 Workload RandomWorkload(std::mt19937& random) {
@@ -271,6 +281,7 @@ Workload RandomWorkload(std::mt19937& random) {
     workload.method.trains_vision_tower = Chance(random, 50);
   }
   RandomizeTensorRanks(random, workload);
+  RandomizeFp8(random, workload);
   return workload;
 }
 

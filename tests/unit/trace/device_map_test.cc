@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/memory/estimate.h"
@@ -90,23 +91,44 @@ TEST(DeviceMap, TheLogitsComeBackToTheFirstCard) {
   EXPECT_EQ(with.peak_backward, without.peak_backward);
 }
 
-// The head of a tied model works on states that come back from the last layers' card, and asks for their gradient even
-// where nothing of the first card trains: its loss keeps what it keeps on one card.
+// The head of a tied model works on states that come back from the last layers' card, and asks for their gradient
+// though nothing of the first card, which has no layer here, trains: its loss keeps what it keeps on one card.
 TEST(DeviceMap, AHeadOnTheFirstCardGetsTheLastLayersStates) {
-  Workload placed = Placed(2, true);
-  placed.method.kind = MethodKind::kFreeze;
-  placed.method.trainable_layers = 1;  // on the second card
+  Workload whole = test::MakeWorkload({.hidden = 64,
+                                       .intermediate = 128,
+                                       .layers = 1,
+                                       .heads = 4,
+                                       .kv_heads = 4,
+                                       .head_dim = 16,
+                                       .vocabulary = 3000,
+                                       .tied = true});
+  whole.method.kind = MethodKind::kLora;
+  whole.method.rank = 4;
+  Workload placed = whole;
+  placed.parallel.strategy = Strategy::kDeviceMap;
+  placed.parallel.gpus = 2;
+  const std::vector<DevicePlace> places = PlaceOnDevices(placed);
+  ASSERT_EQ(LayersOf(places), (std::vector<std::int64_t>{0, 1}));
   const auto kept_logits = [](const Workload& of) {
     const MemoryEstimate estimate = EstimateMemory(of, nullptr, Overheads{}, Detail::kFull);
     double bytes = 0;
     for (const TermBytes& term : estimate.terms) bytes += term.term == Term::kLogitsAndLoss ? term.bytes : 0;
     return bytes;
   };
-  Workload whole = placed;
-  whole.parallel = {};
-  const Workload first = DeviceOf(whole, PlaceOnDevices(placed)[0]);
   EXPECT_GT(kept_logits(whole), 0);
-  EXPECT_EQ(kept_logits(first), kept_logits(whole));
+  EXPECT_EQ(kept_logits(DeviceOf(whole, places[0])), kept_logits(whole));
+}
+
+// Logits that an evaluation keeps are on the last card: it is the busiest though training fills the others more.
+TEST(DeviceMap, TheBusiestCardIsSoWithTheEvaluation) {
+  Workload placed = Placed(4);
+  placed.method.kind = MethodKind::kLora;
+  placed.evaluation.per_device = 64;
+  double most = 0;
+  for (const RankMemory& rank : EstimateRanks(placed, nullptr, Overheads{})) {
+    most = std::max(most, rank.phases.peak_step);
+  }
+  EXPECT_EQ(PhasesOf(placed).peak_step, most);
 }
 
 TEST(DeviceMap, MoreCardsThanLayersLeaveSomeIdle) {

@@ -55,6 +55,17 @@ TEST(Sharding, DdpAddsABucketForEveryGradient) {
   EXPECT_EQ(two.peak_step, one.peak_step + gradients);
 }
 
+// Megatron-LM's own reduces the buffer of fp32 gradients in place.
+TEST(Sharding, DdpAddsNoBucketToABufferOfGradients) {
+  Workload two = Small(Strategy::kDdp, 2);
+  two.precision = {Dtype::kBf16, Dtype::kBf16, false};
+  two.precision.master_weights = true;
+  two.habits.master_gradients = MasterGradients::kFp32Buffer;
+  Workload one = two;
+  one.parallel = {};
+  EXPECT_EQ(PhasesOf(two).static_bytes, PhasesOf(one).static_bytes);
+}
+
 TEST(Sharding, ZeroOneDividesTheStates) {
   const Phases one = PhasesOf(Small(Strategy::kNone, 1));
   const Phases two = PhasesOf(Small(Strategy::kZero1, 2));
