@@ -151,8 +151,9 @@ void RefuseShard(Refuser& refuser, const RequestFields& request) {
   const bool divides =
       of_deepspeed || strategy == "zero1" || strategy == "zero3" || strategy == "fsdp" || strategy == "fsdp2";
   const bool has_expert_ranks = fields.expert.value_or(1) > 1;  // copies of experts are not divided so yet
-  if (of_deepspeed || has_expert_ranks || (divides && *fields.shard == 1))
+  if (of_deepspeed || has_expert_ranks || (divides && *fields.shard == 1)) {
     refuser.Refuse("parallel.shard", std::to_string(*fields.shard));
+  }
 }
 
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {

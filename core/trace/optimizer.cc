@@ -353,8 +353,9 @@ void AddGradientBuffers(Step& step, const Workload& workload) {
   if (workload.parallel.strategy == Strategy::kZero3) AddStage3Buffers(step, workload);
   if (HasReductionBuckets(workload) && OffloadsGradients(workload)) AddOffloadedGradient(step, workload);
   // Megatron-LM's own reduces its fp32 buffer in place.
-  if (HasDdpBuckets(workload.parallel) && !HasMasterGradients(workload))
+  if (HasDdpBuckets(workload.parallel) && !HasMasterGradients(workload)) {
     AddDdpBuckets(step, workload.parallel.gradient_as_bucket_view);
+  }
 }
 
 bool OffloadsGradients(const Workload& workload) {
