@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/validate.sh <file>: builds the referee, prints how far estimates are from every published run, and writes the
-# accuracy report that the page shows into the file.
+# accuracy report for the page into the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset native >/dev/null
