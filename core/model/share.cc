@@ -178,7 +178,7 @@ Workload StageOf(const Workload& workload, std::int64_t stage) {
 
 std::vector<std::int64_t> StagesToCompare(const Workload& workload) {
   std::vector<std::int64_t> stages = {0};
-  std::vector<std::vector<LayerRun>> seen = {LayersOfStage(workload, 0)};
+  std::vector<std::vector<LayerRun>> seen;  // of later stages: what those receive may ask for gradients
   const std::int64_t last = workload.parallel.pipeline - 1;
   for (std::int64_t stage = 1; stage <= last; ++stage) {
     std::vector<LayerRun> layers = LayersOfStage(workload, stage);

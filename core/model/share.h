@@ -20,8 +20,8 @@ Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks
 /// interleaving in as many pieces a stage, in turn.
 Workload StageOf(const Workload& workload, std::int64_t stage);
 
-/// Stages of which one is the busiest: the last, which holds the logits, and of those with the same layers the first,
-/// which holds the most micro-batches. In order.
+/// Stages of which one is the busiest: the first, the last, which holds the logits, and of those between with the same
+/// layers the first, which holds the most micro-batches. In order.
 std::vector<std::int64_t> StagesToCompare(const Workload& workload);
 
 /// The workload of one rank: its stage of the pipeline, its share of every matrix, its experts.

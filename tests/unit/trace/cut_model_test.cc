@@ -93,6 +93,21 @@ TEST(CutModel, MorePiecesThanLayersAreRefused) {
   EXPECT_EQ(issues[0].field, "parallel.interleave");
 }
 
+/// Under an adapter the first stage's embeddings ask for no gradient; what the second one receives does, so that its
+/// first layer keeps more. The third has the second's layers, and no more in flight.
+TEST(CutModel, AStageThatReceivesStatesCanHoldMoreThanTheFirst) {
+  Workload workload = Pipelined(4, 1);
+  workload.method.kind = MethodKind::kLora;
+  workload.checkpointing = Checkpointing::kNone;
+  workload.method.all_linear = true;
+  workload.method.rank = 4;
+  workload.batch.gradient_accumulation = 1;
+  EXPECT_EQ(StagesToCompare(workload), (Counts{0, 1, 3}));
+  const std::vector<RankMemory> ranks = EstimateRanks(workload, nullptr, Overheads{});
+  EXPECT_GT(ranks[1].phases.after_forward - ranks[1].phases.static_bytes,
+            ranks[0].phases.after_forward - ranks[0].phases.static_bytes);
+}
+
 /// The busiest stage is one that is neither the first nor the last where its layers weigh more.
 TEST(CutModel, AHeavyStageInTheMiddleIsTheBusiest) {
   Workload workload = Pipelined(4, 1);
@@ -102,7 +117,7 @@ TEST(CutModel, AHeavyStageInTheMiddleIsTheBusiest) {
   mlp.gate.out_features = mlp.up.out_features = mlp.down.in_features = 4096;
   const Block light = workload.architecture.runs[0].period[0];
   workload.architecture.runs = {{{light}, 4}, {{heavy}, 2}, {{light}, 2}};
-  EXPECT_EQ(StagesToCompare(workload), (Counts{0, 2, 3}));  // the second has the first's layers
+  EXPECT_EQ(StagesToCompare(workload), (Counts{0, 1, 2, 3}));
   const double busiest = EstimateMemory(workload, nullptr, Overheads{}, Detail::kSummary).phases.static_bytes;
   const Step step = TraceTrainingStep(RankOf(workload, 2));
   EXPECT_EQ(busiest, ReplayStep(step, Axes::Of(1, 2, step.chunk)).weights);
