@@ -69,6 +69,23 @@ void CheckDeberta(const ObjectReader& config, Family& /*family*/) {
   if (count != 2) refuse("pos_att_type", "not p2c|c2p");
 }
 
+constexpr Family Deberta() {
+  Family family = kBert;
+  family.model_type = "deberta-v2";
+  family.layer_path = "deberta.encoder.layer.*";
+  family.query = "query_proj";
+  family.key = "key_proj";
+  family.value = "value_proj";
+  family.eager = EagerStyle::kDisentangled;
+  family.eager_only = true;
+  family.learned_positions = false;
+  family.encoder = EncoderKind::kDeberta;
+  family.token_types_by_default = 0;
+  family.sizes_by_default = {1536, 24, 24, 6144, 128100, 512};
+  family.resolve = CheckDeberta;
+  return family;
+}
+
 constexpr Family kFamilies[] = {
     kBert,
     Roberta("roberta"),
@@ -102,38 +119,7 @@ constexpr Family kFamilies[] = {
      .embedding_dropout_key = "dropout",
      .dropout_by_default = 0.1,
      .sizes_by_default = {768, 6, 12, 3072, 30522, 512}},
-    {.model_type = "deberta-v2",
-     .layer_path = "deberta.encoder.layer.*",
-     .attention_path = "attention.self",
-     .mlp_path = "",
-     .query = "query_proj",
-     .key = "key_proj",
-     .value = "value_proj",
-     .output = "attention.output.dense",
-     .gate = "",
-     .up = "intermediate.dense",
-     .down = "output.dense",
-     .norm = NormKind::kLayerNorm,
-     .arrangement = Arrangement::kPostNorm,
-     .rotary = Rotary::kNone,
-     .eager = EagerStyle::kDisentangled,
-     .eager_only = true,
-     .gated = false,
-     .embedding_norm = true,
-     .has_final_norm = false,
-     .encoder = EncoderKind::kDeberta,
-     .has_token_types = true,
-     .token_types_by_default = 0,
-     .biases = BiasRule::kAll,
-     .tied_by_default = true,
-     .kv_heads_are_heads = true,
-     .activation_by_default = "gelu",
-     .attention_dropout_key = "attention_probs_dropout_prob",
-     .residual_dropout_key = "hidden_dropout_prob",
-     .embedding_dropout_key = "hidden_dropout_prob",
-     .dropout_by_default = 0.1,
-     .sizes_by_default = {1536, 24, 24, 6144, 128100, 512},
-     .resolve = CheckDeberta},
+    Deberta(),
     {.model_type = "modernbert",
      .layer_path = "model.layers.*",
      .layout = QkvLayout::kFused,

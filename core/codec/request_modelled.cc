@@ -168,9 +168,7 @@ void RefuseParallel(Refuser& refuser, const RequestFields& request) {
 
 bool HasExperts(const Architecture& architecture) {
   bool has = false;
-  ForEachBlock(architecture, [&has](const Block& block, std::int64_t /*repeats*/) {
-    has = has || std::holds_alternative<Experts>(block.feed_forward);
-  });
+  ForEachExperts(architecture, [&has](const Experts& /*experts*/) { has = true; });
   return has;
 }
 

@@ -8,8 +8,7 @@
 #include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/memory/reserved.h"
-#include "core/model/device_map.h"
-#include "core/model/share.h"
+#include "core/model/ranks.h"
 #include "core/trace/optimizer.h"
 #include "core/trace/passes.h"
 #include "core/trace/training_step.h"
@@ -80,9 +79,35 @@ void AddPasses(Phases& phases, const std::vector<Pass>& passes) {
   }
 }
 
+/// A rank's step with what runs between steps, traced and, for one batch and length, replayed.
+struct TracedRank {
+  Workload workload;
+  Step step;
+  Axes axes;
+  Replay replay;
+  std::vector<Pass> passes;
+};
+
+/// The same step for sequences of another number or length.
+void SetBatch(TracedRank& rank, const Batch& batch) {
+  rank.workload.batch = batch;
+  rank.axes = AxesOf(rank.step, rank.workload, batch);
+  rank.replay = ReplayStep(rank.step, rank.axes);
+  rank.passes = TracePasses(rank.workload);
+}
+
+TracedRank TraceRank(Workload workload) {
+  TracedRank rank;
+  rank.step = TraceTrainingStep(workload);
+  const Batch batch = workload.batch;
+  rank.workload = std::move(workload);
+  SetBatch(rank, batch);
+  return rank;
+}
+
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
-void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu* gpu, const Overheads& overheads,
-                  const Step& step, const Replay& replay, const Axes& axes, const std::vector<Pass>& passes) {
+void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
+  const Workload& workload = rank.workload;
   const double live = estimate.phases.peak_step;
   AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
                    .workspace_bytes = BlasWorkspaceBytes(gpu)};
@@ -91,23 +116,24 @@ void AddOverheads(MemoryEstimate& estimate, const Workload& workload, const Gpu*
   const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
   const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
   // Cards of one process copy to each other without NCCL.
-  const bool together = workload.parallel.gpus > 1 && workload.parallel.strategy != Strategy::kDeviceMap;
-  const Range collectives = together ? overheads.collectives : Range{};
+  const bool uses_nccl = workload.parallel.gpus > 1 && !IsPlaced(workload.parallel);
+  const Range collectives = uses_nccl ? overheads.collectives : Range{};
   const Range context = driver + collectives;
-  const double paged_bytes = SumResidents(step, step.paged_states, axes);
+  const double paged_bytes = SumResidents(rank.step, rank.step.paged_states, rank.axes);
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
   estimate.allocated = Range{live, live, live} + library + spread;
 
   const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
   const Range varied_share = varied ? overheads.varied_of_moving : Range{};
-  const std::vector<AllocatorPlan> plans = PlansOf(step, axes, passes);
-  estimate.simulated_reserved = SimulatedReserved(plans, use, replay.waiting, estimate.allocated.expected);
+  const std::vector<AllocatorPlan> plans = PlansOf(rank.step, rank.axes, rank.passes);
+  const double waiting = rank.replay.waiting;
+  estimate.simulated_reserved = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
   estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved, varied_share);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
     use.full_card = true;
-    const double least = SimulatedReserved(plans, use, replay.waiting, estimate.allocated.expected);
+    const double least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
     const Range need = ReservedRange(estimate, overheads, least, {});
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.
@@ -174,15 +200,6 @@ double FrozenBytes(const Step& step) {
   return parameters > 0 ? bytes / parameters : 0;
 }
 
-double CountElements(const Step& step, const std::vector<Resident>& residents) {
-  double elements = 0;
-  for (const Resident& resident : residents) {
-    elements += static_cast<double>(resident.count) *
-                step.storages[static_cast<std::size_t>(resident.storage)].elements.coefficient;
-  }
-  return elements;
-}
-
 RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
   const double trained = CountElements(step, step.trained);
   if (trained == 0) return {0, 0, 0, 0, FrozenBytes(step)};
@@ -193,7 +210,7 @@ RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
     if (step.storages[static_cast<std::size_t>(buffer.storage)].term != Term::kGradients) continue;
     buffered += PlainBytes(step, {buffer});
   }
-  const double with_idle = trained + CountElements(step, step.idle);  // those are in every buffer
+  const double with_idle = CountTrainedElements(step);  // those without a gradient are in every buffer
   recipe.gradients = buffered > 0 ? buffered / with_idle : recipe.weights;
   if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
   const double with_states = MakesStatesAtOnce(workload) ? with_idle : trained;
@@ -223,13 +240,18 @@ Moment PeakMoment(const Step& step, const Replay& replay, const Phases& phases) 
   return section < 0 ? Moment::kForward : step.sections[static_cast<std::size_t>(section)].moment;
 }
 
+/// Of micro-batches through a rank's pieces, whose activations are alive at once.
+std::int64_t PassesInFlight(const Step& step) {
+  return std::accumulate(step.in_flight.begin(), step.in_flight.end(), std::int64_t{0});
+}
+
 /// The busiest GPU stands for all of its machine.
 HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parallel) {
   const auto gpus = static_cast<double>(std::min(parallel.gpus, parallel.gpus_per_node));
   HostBytes host;
-  const auto& in_flight = step.in_flight;  // pieces have the same layers, but for one
-  host.checkpoints = gpus * static_cast<double>(std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0})) *
-                     SumResidents(step, step.host_checkpoints, axes) / static_cast<double>(in_flight.size());
+  const auto pieces = static_cast<double>(step.in_flight.size());  // of the same layers, but for one
+  host.checkpoints =
+      gpus * static_cast<double>(PassesInFlight(step)) * SumResidents(step, step.host_checkpoints, axes) / pieces;
   host.parameters = gpus * SumResidents(step, step.host.parameters, axes);
   host.gradients = gpus * SumResidents(step, step.host.gradients, axes);
   host.optimizer_states = gpus * SumResidents(step, step.host.states, axes);
@@ -240,26 +262,30 @@ HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parall
 }
 
 /// Phases, overheads and ranges: all that depends on batch and length.
-MemoryEstimate EstimateBytes(const Step& step, const Replay& replay, const Axes& axes, const Workload& workload,
-                             const Gpu* gpu, const Overheads& overheads, const std::vector<Pass>& passes) {
+MemoryEstimate EstimateBytes(const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
   MemoryEstimate estimate;
-  estimate.phases = PhasesOf(replay);
-  AddPasses(estimate.phases, passes);
-  estimate.phases.load = LoadPeak(step, workload, axes);
-  estimate.phases.merge = MergePeak(step, workload, axes);
+  estimate.phases = PhasesOf(rank.replay);
+  AddPasses(estimate.phases, rank.passes);
+  estimate.phases.load = LoadPeak(rank.step, rank.workload, rank.axes);
+  estimate.phases.merge = MergePeak(rank.step, rank.workload, rank.axes);
   estimate.phases.save = estimate.phases.between_steps;
-  estimate.loss_bytes = LossBytes(step, replay);
-  estimate.disk_bytes = CheckpointDiskBytes(step, workload);
-  estimate.host = HostBytesOf(step, axes, workload.parallel);
-  AddOverheads(estimate, workload, gpu, overheads, step, replay, axes, passes);
+  estimate.loss_bytes = LossBytes(rank.step, rank.replay);
+  estimate.disk_bytes = CheckpointDiskBytes(rank.step, rank.workload);
+  estimate.host = HostBytesOf(rank.step, rank.axes, rank.workload.parallel);
+  AddOverheads(estimate, rank, gpu, overheads);
   return estimate;
 }
 
-/// Bytes of one rank's step and of what runs between steps.
-MemoryEstimate EstimateRank(const Workload& rank, const Gpu* gpu, const Overheads& overheads) {
-  const Step step = TraceTrainingStep(rank);
-  const Axes axes = AxesOf(step, rank, rank.batch);
-  return EstimateBytes(step, ReplayStep(step, axes), axes, rank, gpu, overheads, TracePasses(rank));
+/// A rank, and what it holds.
+struct EstimatedRank {
+  TracedRank rank;
+  MemoryEstimate estimate;
+};
+
+EstimatedRank EstimateRank(Workload workload, const Gpu* gpu, const Overheads& overheads) {
+  EstimatedRank estimated{TraceRank(std::move(workload)), {}};
+  estimated.estimate = EstimateBytes(estimated.rank, gpu, overheads);
+  return estimated;
 }
 
 /// The largest value in 1..most for which `fits` holds, given that it holds below any value it holds for; 0 for none.
@@ -277,50 +303,21 @@ std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
   return good;
 }
 
-/// A rank holds the model as it is described: nothing is cut, and no vocabulary padded.
-bool IsWhole(const Workload& workload) {
-  return !workload.parallel.IsCut() && !IsPlaced(workload.parallel) && workload.habits.vocabulary_multiple == 1;
-}
-
 /// Exact and of the whole model, also where the traced rank holds a part of it.
 TrainedParameters CountTrained(const Workload& workload, const Step& step) {
   if (IsWhole(workload)) return {step.adapter_parameters, step.trained_parameters};
   return CountTrainedParameters(workload);
 }
 
-/// The workloads of the GPUs that share a model: a pipeline's stages, or the cards of one process.
-std::vector<Workload> AllRanks(const Workload& workload) {
-  std::vector<Workload> ranks;
-  if (IsPlaced(workload.parallel)) {
-    for (const DevicePlace& place : PlaceOnDevices(workload)) ranks.push_back(DeviceOf(workload, place));
-    return ranks;
-  }
-  for (std::int64_t stage = 0; stage < workload.parallel.pipeline; ++stage) ranks.push_back(RankOf(workload, stage));
-  return ranks;
-}
-
-/// Those of which one is the busiest; of the cards of one process any may be, where layers differ.
-std::vector<Workload> RanksToCompare(const Workload& workload) {
-  if (IsPlaced(workload.parallel)) return AllRanks(workload);
-  std::vector<Workload> ranks;
-  for (const std::int64_t stage : StagesToCompare(workload)) ranks.push_back(RankOf(workload, stage));
-  return ranks;
-}
-
-/// MEM-83  The rank that fills its card most, with what runs between steps; of equal ones the first.
-Workload BusiestRank(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
-  if (IsWhole(workload)) return workload;
+/// MEM-83  The rank that fills its card most; of equal ones the first.
+EstimatedRank EstimateBusiest(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<Workload> ranks = RanksToCompare(workload);
-  if (ranks.size() == 1) return std::move(ranks.front());
-  std::size_t busiest = 0;
-  double highest = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const double expected = EstimateRank(ranks[i], gpu, overheads).device.expected;
-    if (expected <= highest) continue;
-    highest = expected;
-    busiest = i;
+  EstimatedRank busiest = EstimateRank(std::move(ranks.front()), gpu, overheads);
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    EstimatedRank other = EstimateRank(std::move(ranks[i]), gpu, overheads);
+    if (other.estimate.device.expected > busiest.estimate.device.expected) busiest = std::move(other);
   }
-  return std::move(ranks[busiest]);
+  return busiest;
 }
 
 }  // namespace
@@ -331,22 +328,20 @@ Verdict JudgeFit(const Range& device, double usable_bytes) {
 }
 
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
-  const Workload rank = BusiestRank(workload, gpu, overheads);
-  const Step step = TraceTrainingStep(rank);
-  const Axes axes = AxesOf(step, rank, rank.batch);
-  const Replay replay = ReplayStep(step, axes);
-  const std::vector<Pass> passes = TracePasses(rank);
-  MemoryEstimate estimate = EstimateBytes(step, replay, axes, rank, gpu, overheads, passes);
-  estimate.peak_moment = PeakMoment(step, replay, estimate.phases);
-  estimate.parameters = CountTrained(workload, step);
-  estimate.recipe = RecipeOf(step, rank);
+  EstimatedRank busiest = EstimateBusiest(workload, gpu, overheads);
+  const TracedRank& rank = busiest.rank;
+  MemoryEstimate estimate = std::move(busiest.estimate);
+  estimate.peak_moment = PeakMoment(rank.step, rank.replay, estimate.phases);
+  estimate.parameters = CountTrained(workload, rank.step);
+  estimate.recipe = RecipeOf(rank.step, rank.workload);
   // Cards that hold unlike parts: the busiest does not stand for the others.
   if (IsPlaced(workload.parallel)) estimate.disk_bytes = CheckpointDiskBytes(TraceTrainingStep(workload), workload);
   if (detail == Detail::kSummary) return estimate;
-  const PeakPoint& peak = estimate.peak_moment == Moment::kBackward ? replay.peak_backward : replay.peak_forward;
-  estimate.terms = ListAliveAtPeak(step, axes, estimate.peak_moment, peak, workload.architecture.layer_path);
-  estimate.timeline = TimelineOf(step, replay);
-  for (const Pass& pass : passes) {
+  const PeakPoint& peak =
+      estimate.peak_moment == Moment::kBackward ? rank.replay.peak_backward : rank.replay.peak_forward;
+  estimate.terms = ListAliveAtPeak(rank.step, rank.axes, estimate.peak_moment, peak, workload.architecture.layer_path);
+  estimate.timeline = TimelineOf(rank.step, rank.replay);
+  for (const Pass& pass : rank.passes) {
     if (pass.moment != estimate.peak_moment) continue;
     const Replay own = ReplayStep(pass.step, AxesOf(pass));
     estimate.terms =
@@ -357,30 +352,23 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 
 std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<RankMemory> ranks;
-  for (const Workload& rank : AllRanks(workload)) {
-    const MemoryEstimate estimate = EstimateRank(rank, gpu, overheads);
-    const std::vector<std::int64_t>& in_flight = rank.stage.in_flight;
-    ranks.push_back({static_cast<std::int64_t>(ranks.size()), rank.architecture.layers(),
-                     std::accumulate(in_flight.begin(), in_flight.end(), std::int64_t{0}), estimate.phases,
-                     estimate.allocated, estimate.reserved, estimate.device});
+  for (Workload& share : AllRanks(workload)) {
+    const auto [rank, estimate] = EstimateRank(std::move(share), gpu, overheads);
+    ranks.push_back({static_cast<std::int64_t>(ranks.size()), rank.workload.architecture.layers(),
+                     PassesInFlight(rank.step), estimate.phases, estimate.allocated, estimate.reserved,
+                     estimate.device});
   }
   return ranks;
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
-  const std::vector<Workload> ranks = RanksToCompare(workload);
-  std::vector<Step> steps;
-  for (const Workload& rank : ranks) steps.push_back(TraceTrainingStep(rank));
+  std::vector<TracedRank> ranks;
+  for (Workload& share : RanksToCompare(workload)) ranks.push_back(TraceRank(std::move(share)));
   const auto fits = [&](const Batch& batch) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const Axes axes = AxesOf(steps[i], ranks[i], batch);
-      Workload tried = ranks[i];
-      tried.batch = batch;
-      const MemoryEstimate estimate =
-          EstimateBytes(steps[i], ReplayStep(steps[i], axes), axes, ranks[i], &gpu, overheads, TracePasses(tried));
-      if (JudgeFit(estimate.device, gpu.usable_bytes) != Verdict::kFits) return false;
-    }
-    return true;
+    return std::all_of(ranks.begin(), ranks.end(), [&](TracedRank& rank) {
+      SetBatch(rank, batch);
+      return JudgeFit(EstimateBytes(rank, &gpu, overheads).device, gpu.usable_bytes) == Verdict::kFits;
+    });
   };
   const Batch& asked = workload.batch;
   const std::int64_t most_sequences =

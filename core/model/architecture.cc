@@ -120,25 +120,18 @@ std::vector<LayerRun> TakeLayers(const std::vector<LayerRun>& runs, std::int64_t
 std::int64_t Architecture::layers() const { return CountLayers(encoder_runs) + CountLayers(runs); }
 
 void UnstackExperts(Architecture& architecture) {
-  for (LayerRun& run : architecture.runs) {
-    for (Block& block : run.period) {
-      auto* experts = std::get_if<Experts>(&block.feed_forward);
-      if (experts == nullptr || experts->form != ExpertForm::kByVersion) continue;
-      const bool had_modules = experts->gate == ExpertGate::kPlain;
-      experts->form = had_modules ? ExpertForm::kModules : ExpertForm::kSlices;
-      experts->router.is_module = experts->router.is_module || had_modules;
-      // Their weights went to the experts in the hidden states' dtype (MixtralSparseMoeBlock).
-      if (experts->router.scoring == Scoring::kSoftmax) experts->router.keeps_fp32 = false;
-    }
-  }
+  ForEachExperts(architecture, [](Experts& experts) {
+    if (experts.form != ExpertForm::kByVersion) return;
+    const bool had_modules = experts.gate == ExpertGate::kPlain;
+    experts.form = had_modules ? ExpertForm::kModules : ExpertForm::kSlices;
+    experts.router.is_module = experts.router.is_module || had_modules;
+    // Their weights went to the experts in the hidden states' dtype (MixtralSparseMoeBlock).
+    if (experts.router.scoring == Scoring::kSoftmax) experts.router.keeps_fp32 = false;
+  });
 }
 
 void AdaptExpertStacks(Architecture& architecture) {
-  for (LayerRun& run : architecture.runs) {
-    for (Block& block : run.period) {
-      if (auto* experts = std::get_if<Experts>(&block.feed_forward)) experts->adapts_stack = true;
-    }
-  }
+  ForEachExperts(architecture, [](Experts& experts) { experts.adapts_stack = true; });
 }
 
 Issues Validate(const Architecture& architecture) {

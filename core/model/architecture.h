@@ -99,6 +99,16 @@ void ForEachBlock(const Architecture& architecture, Visit visit) {
   }
 }
 
+/// Calls `visit(experts)` for each kind of layer of the runs that has routed experts; encoder layers have none.
+template <typename Whole, typename Visit>
+void ForEachExperts(Whole& architecture, Visit visit) {
+  for (auto& run : architecture.runs) {
+    for (auto& block : run.period) {
+      if (auto* experts = std::get_if<Experts>(&block.feed_forward)) visit(*experts);
+    }
+  }
+}
+
 /// As libraries ran experts before they stacked them (transformers before 5): modules in a loop, the router one too.
 /// Classes that never had modules keep their stack and loop over its slices.
 void UnstackExperts(Architecture& architecture);

@@ -136,14 +136,10 @@ std::vector<std::int64_t> InFlight(const Workload& workload, std::int64_t stage)
 /// GroupedExperts).
 Architecture ShareOfExperts(Architecture share, std::int64_t ranks) {
   if (ranks <= 1) return share;
-  for (LayerRun& run : share.runs) {
-    for (Block& block : run.period) {
-      auto* experts = std::get_if<Experts>(&block.feed_forward);
-      if (experts == nullptr) continue;
-      experts->ranks = ranks;
-      experts->form = ExpertForm::kByVersion;
-    }
-  }
+  ForEachExperts(share, [ranks](Experts& experts) {
+    experts.ranks = ranks;
+    experts.form = ExpertForm::kByVersion;
+  });
   return share;
 }
 
@@ -158,9 +154,9 @@ Architecture ShareOfTensors(const Architecture& architecture, std::int64_t ranks
     for (Block& block : run.period) {
       std::visit([ranks](auto& part) { Cut(part, ranks); }, block.mixer);
       std::visit([ranks](auto& part) { Cut(part, ranks); }, block.feed_forward);
-      if (auto* experts = std::get_if<Experts>(&block.feed_forward)) Cut(experts->expert, expert_ranks);
     }
   }
+  ForEachExperts(share, [expert_ranks](Experts& experts) { Cut(experts.expert, expert_ranks); });
   return share;
 }
 

@@ -174,19 +174,17 @@ void ValidateExperts(Issues& issues, const Workload& workload) {
   if (ranks == 1) return;
   const std::string value = std::to_string(ranks);
   bool found = false;
-  for (const LayerRun& run : workload.architecture.runs) {
-    for (const Block& block : run.period) {
-      const auto* experts = std::get_if<Experts>(&block.feed_forward);
-      if (experts == nullptr) continue;
-      found = true;
-      if (experts->count % ranks == 0) continue;
-      const std::string count = std::to_string(experts->count);
-      issues.push_back({.code = "experts_do_not_divide",
-                        .field = "parallel.expert",
-                        .message = count + " experts cannot be divided among " + value + " ranks.",
-                        .values = {{"value", value}, {"experts", count}}});
-      return;
-    }
+  std::int64_t undivided = 0;
+  ForEachExperts(workload.architecture, [&](const Experts& experts) {
+    found = true;
+    if (undivided == 0 && experts.count % ranks != 0) undivided = experts.count;
+  });
+  if (undivided > 0) {
+    const std::string count = std::to_string(undivided);
+    issues.push_back({.code = "experts_do_not_divide",
+                      .field = "parallel.expert",
+                      .message = count + " experts cannot be divided among " + value + " ranks.",
+                      .values = {{"value", value}, {"experts", count}}});
   }
   if (found) return;
   issues.push_back({.code = "experts_do_not_divide",
@@ -253,7 +251,7 @@ void ValidateTaskRanks(Issues& issues, const Workload& workload) {
     NotModelled(issues, "parallel.context", "Sequences shared among GPUs are not modelled for this task.");
   }
   if (parallel.gpus == 1) return;
-  if (parallel.strategy == Strategy::kDeviceMap) {
+  if (IsPlaced(parallel)) {
     NotModelled(issues, "parallel.strategy", "Layers placed on several GPUs are not modelled for this task.");
   }
   const bool fsdp = parallel.strategy == Strategy::kFsdp || parallel.strategy == Strategy::kFsdp2;

@@ -24,19 +24,9 @@ constexpr double kParameterBufferElements = 1e8;
 constexpr double kParametersInHost = 1e9;
 constexpr double kStateBuffers = 4;
 
-double CountElements(const Step& step, const std::vector<Resident>& residents) {
-  double elements = 0;
-  for (const Resident& resident : residents) {
-    elements += static_cast<double>(resident.count) *
-                step.storages[static_cast<std::size_t>(resident.storage)].elements.coefficient;
-  }
-  return elements;
-}
-
-/// What a rank trains of its share, and the most of that that is updated at once.
-double TrainedShare(const Step& step) { return CountElements(step, step.trained) + CountElements(step, step.idle); }
+/// The most of its share that a rank updates at once.
 double LargestSubGroup(const Step& step, const Parallel& parallel) {
-  return std::min(TrainedShare(step), static_cast<double>(parallel.zero.sub_group_size));
+  return std::min(CountTrainedElements(step), static_cast<double>(parallel.zero.sub_group_size));
 }
 
 void AddBuffer(Step& step, double elements, Dtype dtype, const char* role) {
@@ -75,7 +65,7 @@ void AddStage2Buffers(Step& step, const Workload& workload) {
   const Resident* largest = LargestTrained(step);
   if (!HasReductionBuckets(workload) || largest == nullptr) return;
   const Dtype dtype = workload.precision.weights;
-  const double share = TrainedShare(step) / static_cast<double>(workload.parallel.Shards());
+  const double share = CountTrainedElements(step) / static_cast<double>(workload.parallel.Shards());
   AddBuffer(step, share, dtype, "updated weights");
   if (workload.batch.gradient_accumulation > 1) AddBuffer(step, share, dtype, "accumulated gradients");
   AddBuffer(step, step.storages[static_cast<std::size_t>(largest->storage)].elements.coefficient, dtype,
@@ -93,9 +83,9 @@ void MoveShards(Step& step, const Workload& workload, const std::vector<StorageI
   if (!nvme) return;
   // stage3.py, _create_param_groups_fp16_flat_cpu_memory: max_in_cpu of what trains is in memory all the same.
   const Dtype dtype = workload.precision.weights;
-  AddBuffer(step, std::min(TrainedShare(step), kParametersInHost), dtype, "parameters kept in memory");
+  AddBuffer(step, std::min(CountTrainedElements(step), kParametersInHost), dtype, "parameters kept in memory");
   AddBuffer(step, kParameterBuffers * kParameterBufferElements, dtype, "parameters on their way");
-  if (TrainedShare(step) > kParametersInHost) {
+  if (CountTrainedElements(step) > kParametersInHost) {
     AddBuffer(step, LargestSubGroup(step, workload.parallel), dtype, "updated parameters");
   }
 }

@@ -212,11 +212,7 @@ double AllAtOnce(const Step& step) {
 /// DeepSpeed's stage 3 updates its share a sub-group after the other, sub_group_size elements each (stage3.py, step).
 double ShareOfSubGroup(const Step& step, const Parallel& parallel) {
   if (parallel.strategy != Strategy::kZero3) return 1;
-  double elements = 0;
-  ForEachTrained(step, [&](const Resident& weight) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    elements += static_cast<double>(weight.count) * storage.elements.coefficient;
-  });
+  const double elements = CountTrainedElements(step);
   return std::min(1.0, static_cast<double>(parallel.zero.sub_group_size) / std::max(1.0, elements));
 }
 

@@ -10,8 +10,7 @@
 namespace tunefit {
 
 ShardedUnits::ShardedUnits(Tracer& tracer, const Workload& workload)
-    : ranks_(static_cast<double>(workload.parallel.Shards())),
-      expert_ranks_(static_cast<double>(workload.parallel.ExpertShards())),
+    : parallel_(workload.parallel),
       compute_(workload.precision.compute),
       reduce_(workload.parallel.reduce_dtype),
       reshards_(workload.parallel.reshard_after_forward),
@@ -31,13 +30,14 @@ std::int32_t ShardedUnits::Open(std::int64_t layer) {
 double ShardedUnits::Divide(const WeightShape& shape, StorageId shard, bool trainable) {
   Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
   if (trainable && upcasts_trainable_ && IsFloat(resident.dtype)) resident.dtype = Dtype::kFp32;
-  resident.elements.coefficient = ShardElements(shape, RanksOf(resident));
+  resident.elements.coefficient = ShardElements(shape, ShardsOf(parallel_, resident));
   return resident.elements.coefficient;
 }
 
 void ShardedUnits::DeclareApart(const WeightShape& shape, StorageId shard, bool trainable, std::int64_t count) {
-  const double whole_elements = Divide(shape, shard, trainable) * ranks_;
-  const Dtype dtype = tracer_.step_.storages[static_cast<std::size_t>(shard)].dtype;
+  const Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
+  const double whole_elements = Divide(shape, shard, trainable) * ShardsOf(parallel_, resident);
+  const Dtype dtype = resident.dtype;
   apart_bytes_ += static_cast<double>(count) * whole_elements * BytesPerElement(IsFloat(dtype) ? compute_ : dtype);
 }
 
@@ -50,7 +50,7 @@ ShardedUnits::Declared ShardedUnits::Declare(const WeightShape& shape, StorageId
   parameter.together = open_ == 0 ? static_cast<std::int32_t>(count) : 1;
   parameter.shard_elements = Divide(shape, shard, trainable);
   const Storage& resident = tracer_.step_.storages[static_cast<std::size_t>(shard)];
-  parameter.whole_elements = parameter.shard_elements * RanksOf(resident);
+  parameter.whole_elements = parameter.shard_elements * ShardsOf(parallel_, resident);
   parameter.shard_dtype = resident.dtype;
   parameter.whole_dtype = IsFloat(resident.dtype) ? compute_ : resident.dtype;
   Storage whole = resident;
@@ -110,12 +110,14 @@ void ShardedUnits::AllocateWhole(Unit& unit) {
   for (Parameter& parameter : unit.parameters) AllocateWhole(parameter);
 }
 
+void ShardedUnits::FreeWhole(Parameter& parameter, std::int64_t count) {
+  if (parameter.persists || !std::exchange(parameter.is_whole, false)) return;
+  tracer_.step_.events.push_back({parameter.whole, -static_cast<std::int32_t>(count)});
+}
+
 void ShardedUnits::FreeWhole(Unit& unit) {
   unit.whole = false;
-  for (Parameter& parameter : unit.parameters) {
-    if (parameter.persists || !std::exchange(parameter.is_whole, false)) continue;
-    tracer_.step_.events.push_back({parameter.whole, -parameter.together});
-  }
+  for (Parameter& parameter : unit.parameters) FreeWhole(parameter, parameter.together);
 }
 
 void ShardedUnits::ChangeAll(const Unit& unit, std::int32_t sign) {
@@ -140,10 +142,7 @@ void ShardedUnits::FreeAll() {
 void ShardedUnits::FreeUnreached(Unit& unit) {
   if (unit.in_backward) return;
   unit.whole = false;
-  for (Parameter& parameter : unit.parameters) {
-    if (parameter.persists || !std::exchange(parameter.is_whole, false)) continue;
-    tracer_.step_.events.push_back({parameter.whole, -static_cast<std::int32_t>(parameter.count)});
-  }
+  for (Parameter& parameter : unit.parameters) FreeWhole(parameter, parameter.count);
 }
 
 void ShardedUnits::KeepGathered() {

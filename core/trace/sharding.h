@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/model/workload.h"
@@ -63,6 +64,9 @@ class ShardedUnits {
   /// trl/models/utils.py; summon_full_params, trl/distributed.py): nothing where its layers' hooks serve there, too.
   virtual void BeginGeneration() {}
   virtual void EndGeneration() {}
+  /// The first of the layers that stay whole after a forward pass that backward follows, though those before them do
+  /// not; none where layers are alike.
+  virtual std::optional<std::int64_t> FirstLayerKept() const { return std::nullopt; }
   /// A unit's input and its gradient outlive the unit's backward pass, to the end of the whole one.
   virtual bool HoldsInputs() const { return false; }
   virtual void BeforeForward(std::int32_t unit) = 0;
@@ -106,7 +110,6 @@ class ShardedUnits {
   bool WithGradients() const { return tracer_.gradients(); }
   /// The stream that whole parameters are allocated on.
   virtual Stream StreamOfWhole() const = 0;
-  double RanksOf(const Storage& weight) const { return weight.of_expert ? expert_ranks_ : ranks_; }
   /// Elements of one rank's share of a parameter that so many ranks hold, padding included.
   virtual double ShardElements(const WeightShape& shape, double ranks) const = 0;
   /// A parameter of so many elements is never let go of once it was gathered.
@@ -121,6 +124,8 @@ class ShardedUnits {
   StorageId BringFromHost(double bytes);
   void AllocateWhole(Parameter& parameter);
   void AllocateWhole(Unit& unit);
+  /// The end of what is whole of a parameter, of so many equal ones; nothing where it persists.
+  void FreeWhole(Parameter& parameter, std::int64_t count);
   void FreeWhole(Unit& unit);
   /// The end of a unit that backward never came to, with all the layers that it stands for.
   void FreeUnreached(Unit& unit);
@@ -145,8 +150,7 @@ class ShardedUnits {
   /// Makes `elements` more that the step leaves behind, in the dtype and part of the model of the whole parameter.
   void AddCopy(const Parameter& parameter, double elements, const char* role);
 
-  const double ranks_;
-  const double expert_ranks_;  ///< the same of routed experts
+  const Parallel parallel_;
   const Dtype compute_;
   const Dtype reduce_;
   const bool reshards_;

@@ -7,7 +7,6 @@
 
 #include "core/trace/checkpointing.h"
 #include "core/trace/sharding.h"
-#include "core/trace/zero3.h"
 
 namespace tunefit {
 namespace {
@@ -145,9 +144,9 @@ LayerStack MakeStack(Tracer& tracer, ModuleFactory& factory, const Workload& wor
   LayerStack stack;
   for (const LayerRun& run : runs) stack.runs.push_back(Simplified(run));
   if (workload.method.kind == MethodKind::kFreeze) stack.runs = CutAt(stack.runs, FirstTrainedLayer(workload));
-  if (workload.parallel.strategy == Strategy::kZero3) {
-    stack.runs = CutAt(stack.runs, FirstReusedLayer(workload) - first_layer);
-  }
+  const std::optional<std::int64_t> first_kept =
+      tracer.units() != nullptr ? tracer.units()->FirstLayerKept() : std::nullopt;
+  if (first_kept) stack.runs = CutAt(stack.runs, *first_kept - first_layer);
   stack.runs = InStepWithCheckpoints(stack.runs, workload);
   stack.stretches = MakeStretches(tracer, factory, workload, stack.runs, first_layer, unrolling);
   return stack;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -138,6 +139,21 @@ template <typename Visit>
 void ForEachTrained(const Step& step, Visit visit) {
   for (const Resident& weight : step.trained) visit(weight);
   for (const Resident& weight : step.idle) visit(weight);
+}
+
+/// Of one rank, which may hold shares.
+inline double CountElements(const Step& step, const std::vector<Resident>& residents) {
+  double elements = 0;
+  for (const Resident& resident : residents) {
+    elements += static_cast<double>(resident.count) *
+                step.storages[static_cast<std::size_t>(resident.storage)].elements.coefficient;
+  }
+  return elements;
+}
+
+/// The same of all that trains, with a gradient or without.
+inline double CountTrainedElements(const Step& step) {
+  return CountElements(step, step.trained) + CountElements(step, step.idle);
 }
 
 }  // namespace tunefit

@@ -159,14 +159,7 @@ Value Tracer::BehaveAs(Value x, Dtype dtype) {
   return x;
 }
 
-double Tracer::TrainedElements() const {
-  double elements = 0;
-  for (const Resident& weight : step_.trained) {
-    const Storage& storage = step_.storages[static_cast<std::size_t>(weight.storage)];
-    elements += static_cast<double>(weight.count) * storage.elements.coefficient;
-  }
-  return elements;
-}
+double Tracer::TrainedElements() const { return CountElements(step_, step_.trained); }
 
 void Tracer::DecideGradients(GradientFate fate, UpdateBytes update_bytes) {
   fate_ = fate;

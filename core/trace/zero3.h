@@ -23,6 +23,7 @@ class Zero3Units : public ShardedUnits {
   void EndBackward() override;
   void BeginGeneration() override;
   void EndGeneration() override;
+  std::optional<std::int64_t> FirstLayerKept() const override { return first_reused_; }
 
  private:
   void Fetch(Unit& unit);
