@@ -25,7 +25,6 @@ constexpr std::size_t kIsStill = 4;
 constexpr std::size_t kIsFirst = 8;
 /// Kinds of layers by their mixer come in steps of this.
 constexpr std::size_t kMixerKind = 16;
-constexpr std::size_t kLayerKinds = 6;
 /// Default of `max_window_layers` in Qwen2Config and Qwen3Config.
 constexpr std::int64_t kDefaultWindowLayers = 28;
 
@@ -160,6 +159,25 @@ std::vector<LayerRun> FoldLayers(const std::vector<Block>& kinds, const std::vec
   return runs;
 }
 
+namespace {
+
+/// Only the kinds that occur are assembled: a model has one or two of them.
+template <typename Assembled>
+std::vector<LayerRun> FoldKinds(std::vector<std::size_t> layers, const Assembled& assembled) {
+  std::vector<std::size_t> kinds = layers;
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  std::vector<Block> blocks;
+  blocks.reserve(kinds.size());
+  for (const std::size_t kind : kinds) blocks.push_back(assembled(kind));
+  for (std::size_t& layer : layers) {
+    layer = static_cast<std::size_t>(std::lower_bound(kinds.begin(), kinds.end(), layer) - kinds.begin());
+  }
+  return FoldLayers(blocks, layers);
+}
+
+}  // namespace
+
 std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& sizes) {
   const Family& family = reading.family;
   const Block block = ReadBlock(reading, sizes);
@@ -171,7 +189,6 @@ std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& siz
   const std::vector<bool> still = ReadStillLayers(reading.config, family, slides, sizes.layers);
   const MixerPlan mixers = ReadMixers(reading, sizes);
   std::vector<std::size_t> layers(static_cast<std::size_t>(std::max<std::int64_t>(sizes.layers, 0)), 0);
-  std::vector<Block> kinds(kMixerKind * kLayerKinds, block);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerKind mixer = i < mixers.layers.size() ? mixers.layers[i] : LayerKind::kAttention;
     layers[i] = static_cast<std::size_t>(mixer) * kMixerKind;
@@ -181,19 +198,21 @@ std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& siz
     const bool dense = mixer == LayerKind::kMlpOnly || mixer == LayerKind::kExpertsOnly;
     if (!dense && i < plan.layers.size() && plan.layers[i]) layers[i] |= kHasExperts;
   }
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    auto& attention = std::get<Attention>(kinds[kind].mixer);
+  const auto assembled = [&](std::size_t kind) {
+    Block made = block;
+    auto& attention = std::get<Attention>(made.mixer);
     if ((kind & kSlides) != 0) attention.window = window;
     if ((kind & kIsStill) != 0) {
       attention.rotary = Rotary::kNone;
       if (attention.norms_turned) attention.qk_norm = QkNorm::kNone;
     }
-    kinds[kind].lacks_first_norm = (kind & kIsFirst) != 0;
+    made.lacks_first_norm = (kind & kIsFirst) != 0;
     const auto mixer = static_cast<LayerKind>(kind / kMixerKind);
-    if ((kind & kHasExperts) != 0 || mixer == LayerKind::kExpertsOnly) kinds[kind].feed_forward = plan.experts;
-    Assemble(kinds[kind], mixer, mixers.other);
-  }
-  return FoldLayers(kinds, layers);
+    if ((kind & kHasExperts) != 0 || mixer == LayerKind::kExpertsOnly) made.feed_forward = plan.experts;
+    Assemble(made, mixer, mixers.other);
+    return made;
+  };
+  return FoldKinds(std::move(layers), assembled);
 }
 
 }  // namespace tunefit

@@ -1,6 +1,7 @@
 #include "core/memory/allocator.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tunefit {
 namespace {
@@ -11,24 +12,36 @@ constexpr std::int64_t kGranule = 512;
 constexpr std::int64_t kSharedSegment = 20 * kMiB;
 constexpr std::int64_t kOwnSegmentFrom = 10 * kMiB;
 constexpr std::int64_t kSegmentGranule = 2 * kMiB;
-constexpr std::int64_t kLeastRest = kMiB;
+constexpr std::int64_t kSmallSize = kMiB;
 
 std::int64_t RoundUp(std::int64_t bytes, std::int64_t granule) { return (bytes + granule - 1) / granule * granule; }
 
 }  // namespace
 
-/// Addresses from 2 TiB on, which no card has, rank alike.
-std::uint64_t CachingAllocator::RankOf(std::int64_t bytes, std::int64_t address) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 32) - 1;
-  return (static_cast<std::uint64_t>(bytes / kGranule) << 32) |
-         static_cast<std::uint64_t>(std::min(address / kGranule, kMost));
+int CachingAllocator::BinOf(std::int64_t bytes) {
+  constexpr int kFirstDoubling = 20;  // 1 MiB
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const int doubling = std::max(static_cast<int>(std::bit_width(size)) - 1, kFirstDoubling);
+  const auto eighth = static_cast<int>((size >> (doubling - 3)) & 7);
+  return std::min((doubling - kFirstDoubling) * 8 + eighth, kBins - 1);
 }
 
-/// The first piece of that rank or above.
-std::vector<CachingAllocator::FreePiece>::iterator CachingAllocator::Find(std::vector<FreePiece>& free,
-                                                                          std::uint64_t rank) {
-  return std::lower_bound(free.begin(), free.end(), rank,
-                          [](const FreePiece& piece, std::uint64_t sought) { return piece.rank < sought; });
+/// The smallest free piece that holds so much, the one at the lowest address among equal ones.
+CachingAllocator::Block CachingAllocator::FindFree(std::int64_t bytes, std::uint8_t stream) {
+  const FreePieces& free = free_[stream];
+  const int bin = BinOf(bytes);
+  Block found = free.bins[static_cast<std::size_t>(bin)].smallest;
+  while (found != kNone && At(found).bytes < bytes) found = At(found).larger;
+  if (found != kNone) return found;
+  // Whatever a later bin has is larger.
+  auto word = static_cast<std::size_t>(bin + 1) / 64;
+  if (word >= free.filled.size()) return kNone;
+  std::uint64_t later = free.filled[word] & (~std::uint64_t{0} << (bin + 1) % 64);
+  while (later == 0) {
+    if (++word == free.filled.size()) return kNone;
+    later = free.filled[word];
+  }
+  return free.bins[64 * word + static_cast<std::size_t>(std::countr_zero(later))].smallest;
 }
 
 CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {
@@ -44,7 +57,7 @@ CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {
 
 CachingAllocator::Block CachingAllocator::NewSegment(std::int64_t bytes, std::uint8_t stream) {
   const std::int64_t segment = bytes < kOwnSegmentFrom ? kSharedSegment : RoundUp(bytes, kSegmentGranule);
-  const Block block = NewPiece({end_address_, segment, kNone, kNone, false, stream});
+  const Block block = NewPiece(Piece{.address = end_address_, .bytes = segment, .stream = stream});
   end_address_ += segment + 1;  // segments do not touch
   reserved_ += segment;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
@@ -53,19 +66,23 @@ CachingAllocator::Block CachingAllocator::NewSegment(std::int64_t bytes, std::ui
 
 /// release_cached_blocks: what cudaMalloc's failure leads to.
 void CachingAllocator::ReleaseFreeSegments() {
-  for (std::vector<FreePiece>& free : free_) {
-    const auto kept = std::remove_if(free.begin(), free.end(), [this](const FreePiece& candidate) {
-      const Piece& piece = At(candidate.piece);
-      if (piece.before != kNone || piece.after != kNone) return false;
-      reserved_ -= piece.bytes;
-      unused_.push_back(candidate.piece);
-      return true;
-    });
-    free.erase(kept, free.end());
+  if (free_segments_ == 0) return;
+  for (const FreePieces& free : free_) {
+    for (const Bin& bin : free.bins) {
+      for (Block block = bin.smallest; block != kNone;) {
+        const Block next = At(block).larger;
+        if (At(block).IsSegment()) {
+          reserved_ -= At(block).bytes;
+          RemoveFree(block);
+          unused_.push_back(block);
+        }
+        block = next;
+      }
+    }
   }
 }
 
-/// The segment's free end, made large enough.
+/// The segment's free end, made large enough; it leaves the free pieces.
 CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes, std::uint8_t stream) {
   Block& last = last_[stream];
   const bool free_end = last != kNone && At(last).free;
@@ -75,7 +92,7 @@ CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes, std::uint8_t 
     RemoveFree(last);
     At(last).bytes += more;
   } else {
-    const Block block = NewPiece({end_address_, more, last, kNone, false, stream});
+    const Block block = NewPiece(Piece{.address = end_address_, .bytes = more, .before = last, .stream = stream});
     if (last != kNone) At(last).after = block;
     last = block;
   }
@@ -85,76 +102,156 @@ CachingAllocator::Block CachingAllocator::Grow(std::int64_t bytes, std::uint8_t 
   return last;
 }
 
-CachingAllocator::Block CachingAllocator::Take(std::int64_t bytes, std::uint8_t stream) {
-  std::vector<FreePiece>& free = free_[stream];
-  const auto found = Find(free, RankOf(bytes, 0));
-  if (found == free.end()) {
-    if (expandable_) return Grow(bytes, stream);
-    if (full_card_) ReleaseFreeSegments();
-    return NewSegment(bytes, stream);
-  }
-  const Block block = found->piece;
-  free.erase(found);
-  At(block).free = false;
-  return block;
+/// The start of a piece, which goes on as the rest of itself.
+CachingAllocator::Block CachingAllocator::CutHead(Block block, std::int64_t bytes) {
+  const Block head = NewPiece({});
+  Piece& start = At(head);
+  Piece& rest = At(block);
+  start.address = rest.address;
+  start.bytes = bytes;
+  start.before = rest.before;
+  start.after = block;
+  start.stream = rest.stream;
+  if (rest.before != kNone) At(rest.before).after = head;
+  if (rest.free && rest.IsSegment()) --free_segments_;
+  rest.before = head;
+  rest.address += bytes;
+  rest.bytes -= bytes;
+  return head;
 }
 
-void CachingAllocator::CutTail(Block block, std::int64_t bytes) {
-  const Piece whole = At(block);
-  const Block tail = NewPiece({whole.address + bytes, whole.bytes - bytes, block, whole.after, false, whole.stream});
-  if (whole.after != kNone) At(whole.after).before = tail;
-  if (last_[whole.stream] == block) last_[whole.stream] = tail;
-  At(block).after = tail;
-  At(block).bytes = bytes;
-  AddFree(tail);
-}
+bool CachingAllocator::Splits(std::int64_t rest) const { return expandable_ ? rest >= kGranule : rest > kSmallSize; }
 
 CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes, Stream stream) {
-  const Block block = Take(bytes, static_cast<std::uint8_t>(stream));
-  const std::int64_t rest = At(block).bytes - bytes;
-  if (expandable_ ? rest >= kGranule : rest > kLeastRest) CutTail(block, bytes);
-  return block;
+  const auto of = static_cast<std::uint8_t>(stream);
+  const Block found = FindFree(bytes, of);
+  if (found != kNone) {
+    const std::int64_t there = At(found).bytes;
+    if (Splits(there - bytes)) {
+      const Block head = CutHead(found, bytes);
+      Reposition(found, there);
+      return head;
+    }
+    RemoveFree(found);
+    return found;
+  }
+  if (full_card_ && !expandable_) ReleaseFreeSegments();
+  const Block made = expandable_ ? Grow(bytes, of) : NewSegment(bytes, of);
+  if (!Splits(At(made).bytes - bytes)) return made;
+  const Block head = CutHead(made, bytes);
+  AddFree(made);
+  return head;
+}
+
+bool CachingAllocator::IsBefore(const Piece& a, const Piece& b) {
+  return a.bytes < b.bytes || (a.bytes == b.bytes && a.address < b.address);
+}
+
+/// Into its bin. Pieces of up to 1 MiB, which no request looks for, are in none.
+void CachingAllocator::Link(Block block) {
+  Piece& piece = At(block);
+  if (piece.bytes <= kSmallSize) return;
+  const auto index = static_cast<std::size_t>(BinOf(piece.bytes));
+  FreePieces& free = free_[piece.stream];
+  Bin& bin = free.bins[index];
+  free.filled[index / 64] |= std::uint64_t{1} << index % 64;
+  // Forward frees from low addresses to high, backward from high to low: the place is mostly at an end.
+  Block smaller = bin.largest;
+  Block larger = kNone;
+  if (smaller != kNone && !IsBefore(At(smaller), piece)) {
+    smaller = kNone;
+    larger = bin.smallest;
+    while (IsBefore(At(larger), piece)) {
+      smaller = larger;
+      larger = At(larger).larger;
+    }
+  }
+  piece.smaller = smaller;
+  piece.larger = larger;
+  (smaller == kNone ? bin.smallest : At(smaller).larger) = block;
+  (larger == kNone ? bin.largest : At(larger).smaller) = block;
+}
+
+/// Out of the bin where it is as a piece of so many bytes.
+void CachingAllocator::Unlink(Block block, std::int64_t bytes) {
+  if (bytes <= kSmallSize) return;
+  const Piece& piece = At(block);
+  const auto index = static_cast<std::size_t>(BinOf(bytes));
+  FreePieces& free = free_[piece.stream];
+  Bin& bin = free.bins[index];
+  (piece.smaller == kNone ? bin.smallest : At(piece.smaller).larger) = piece.larger;
+  (piece.larger == kNone ? bin.largest : At(piece.larger).smaller) = piece.smaller;
+  if (bin.smallest == kNone) free.filled[index / 64] &= ~(std::uint64_t{1} << index % 64);
+}
+
+/// A free piece that had so many bytes: it mostly keeps its place.
+void CachingAllocator::Reposition(Block block, std::int64_t bytes) {
+  const Piece& piece = At(block);
+  if (bytes > kSmallSize && piece.bytes > kSmallSize && BinOf(bytes) == BinOf(piece.bytes) &&
+      (piece.smaller == kNone || IsBefore(At(piece.smaller), piece)) &&
+      (piece.larger == kNone || IsBefore(piece, At(piece.larger)))) {
+    return;
+  }
+  Unlink(block, bytes);
+  Link(block);
 }
 
 void CachingAllocator::AddFree(Block block) {
-  Piece& piece = At(block);
-  piece.free = true;
-  std::vector<FreePiece>& free = free_[piece.stream];
-  const std::uint64_t rank = RankOf(piece.bytes, piece.address);
-  free.insert(Find(free, rank), {rank, block});
+  At(block).free = true;
+  if (At(block).IsSegment()) ++free_segments_;
+  Link(block);
 }
 
 void CachingAllocator::RemoveFree(Block block) {
-  Piece& piece = At(block);
-  piece.free = false;
-  std::vector<FreePiece>& free = free_[piece.stream];
-  auto found = Find(free, RankOf(piece.bytes, piece.address));
-  while (found->piece != block) ++found;
-  free.erase(found);
+  At(block).free = false;
+  if (At(block).IsSegment()) --free_segments_;
+  Unlink(block, At(block).bytes);
 }
 
-void CachingAllocator::Join(Block block) {
-  const Block next = At(block).after;
-  const Piece gone = At(next);
-  At(block).bytes += gone.bytes;
-  At(block).after = gone.after;
-  if (gone.after != kNone) At(gone.after).before = block;
-  if (last_[gone.stream] == next) last_[gone.stream] = block;
+/// Takes in the piece before it, which is in no bin.
+void CachingAllocator::JoinLast(Block block) {
+  Piece& piece = At(block);
+  const Block last = piece.before;
+  piece.address = At(last).address;
+  piece.bytes += At(last).bytes;
+  piece.before = At(last).before;
+  if (piece.before != kNone) At(piece.before).after = block;
+  unused_.push_back(last);
+}
+
+/// Takes in the piece behind it, which is in no bin.
+void CachingAllocator::JoinNext(Block block) {
+  Piece& piece = At(block);
+  const Block next = piece.after;
+  piece.bytes += At(next).bytes;
+  piece.after = At(next).after;
+  if (piece.after != kNone) At(piece.after).before = block;
+  if (last_[piece.stream] == next) last_[piece.stream] = block;
   unused_.push_back(next);
 }
 
 void CachingAllocator::Free(Block block) {
-  const Piece piece = At(block);
-  if (piece.after != kNone && At(piece.after).free) {
-    RemoveFree(piece.after);
-    Join(block);
+  const Block last = At(block).before;
+  const Block next = At(block).after;
+  const bool last_is_free = last != kNone && At(last).free;
+  const bool next_is_free = next != kNone && At(next).free;
+  if (!last_is_free && !next_is_free) {
+    AddFree(block);
+    return;
   }
-  if (piece.before != kNone && At(piece.before).free) {
-    RemoveFree(piece.before);
-    Join(piece.before);
-    block = piece.before;
+  const Block whole = last_is_free ? last : next;
+  const std::int64_t bytes = At(whole).bytes;
+  if (last_is_free && next_is_free) {
+    Unlink(next, At(next).bytes);
+    JoinNext(block);
   }
-  AddFree(block);
+  if (last_is_free) {
+    JoinNext(whole);
+  } else {
+    JoinLast(whole);
+  }
+  if (At(whole).IsSegment()) ++free_segments_;
+  Reposition(whole, bytes);
 }
 
 }  // namespace tunefit

@@ -21,7 +21,7 @@ class CachingAllocator {
   using Block = std::int32_t;
   static constexpr Block kNone = -1;
 
-  /// Whole multiples of 512 bytes, above 1 MiB and below 2 TiB.
+  /// Whole multiples of 512 bytes, above 1 MiB.
   Block Allocate(std::int64_t bytes, Stream stream = Stream::kCompute);
   void Free(Block block);
 
@@ -32,36 +32,52 @@ class CachingAllocator {
   struct Piece {
     std::int64_t address = 0;
     std::int64_t bytes = 0;
-    Block before = kNone, after = kNone;  ///< neighbours in the segment
+    Block before = kNone, after = kNone;    ///< neighbours in the segment
+    Block smaller = kNone, larger = kNone;  ///< neighbours in the bin of a free piece
     bool free = false;
     std::uint8_t stream = 0;
-  };
-  /// Sorted by size, then by address: both in one number, for a search is most of what an allocation costs.
-  struct FreePiece {
-    std::uint64_t rank;
-    Block piece;
+
+    bool IsSegment() const { return before == kNone && after == kNone; }
   };
 
+  /// Eight bins to a doubling, from 1 MiB to 8 TiB; the last holds what is larger still.
+  static constexpr int kBins = 8 * 23;
+  struct Bin {
+    Block smallest = kNone, largest = kNone;
+  };
+  /// A stream's free pieces that could hold a request: those of a bin by size, then by address.
+  struct FreePieces {
+    std::array<Bin, kBins> bins;
+    std::array<std::uint64_t, (kBins + 63) / 64> filled = {};  ///< a bit for each bin that is not empty
+  };
+
+  static int BinOf(std::int64_t bytes);
+  static bool IsBefore(const Piece& a, const Piece& b);
+  bool Splits(std::int64_t rest) const;
   Piece& At(Block block) { return pieces_[static_cast<std::size_t>(block)]; }
-  static std::uint64_t RankOf(std::int64_t bytes, std::int64_t address);
-  static std::vector<FreePiece>::iterator Find(std::vector<FreePiece>& free, std::uint64_t rank);
+
+  Block FindFree(std::int64_t bytes, std::uint8_t stream);
   Block NewPiece(const Piece& piece);
   Block NewSegment(std::int64_t bytes, std::uint8_t stream);
   Block Grow(std::int64_t bytes, std::uint8_t stream);
+  Block CutHead(Block block, std::int64_t bytes);
   void ReleaseFreeSegments();
-  Block Take(std::int64_t bytes, std::uint8_t stream);
-  void CutTail(Block block, std::int64_t bytes);
+
+  void Link(Block block);
+  void Unlink(Block block, std::int64_t bytes);
+  void Reposition(Block block, std::int64_t bytes);
   void AddFree(Block block);
   void RemoveFree(Block block);
-  /// `block` takes in the free piece behind it.
-  void Join(Block block);
+  void JoinNext(Block block);
+  void JoinLast(Block block);
 
   bool expandable_;
   bool full_card_;
   std::vector<Piece> pieces_;
   std::vector<Block> unused_;                                     ///< of pieces_
-  std::array<std::vector<FreePiece>, kStreamCount> free_;         ///< of each stream
+  std::array<FreePieces, kStreamCount> free_;                     ///< of each stream
   std::array<Block, kStreamCount> last_ = {kNone, kNone, kNone};  ///< of each stream's expandable segment
+  std::int64_t free_segments_ = 0;                                ///< that are free as a whole
   std::int64_t end_address_ = 0;
   std::int64_t reserved_ = 0, peak_reserved_ = 0;
 };

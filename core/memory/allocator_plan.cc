@@ -72,6 +72,7 @@ void AllocatorPlan::ShareLists() {
 /// All of a section's events, or with `change` (of each storage over the section) those that last.
 BlockRun AllocatorPlan::RunOfBlocks(const Section& section, const std::vector<std::int32_t>* change) const {
   BlockRun run;
+  if (change == nullptr) run.blocks.reserve(static_cast<std::size_t>(section.end_event - section.first_event));
   for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
     const Event event = step.events[static_cast<std::size_t>(e)];
     const auto i = static_cast<std::size_t>(event.storage);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kSmallSegment = 2 << 20;
 /// Beyond these nothing is simulated: no machine holds such a model, and the answer must not take long.
-constexpr double kMostBytes = 1e12;  // and the simulated allocator ranks addresses up to 2 TiB
+constexpr double kMostBytes = 1e12;
 constexpr double kMostOperations = 40000;
 constexpr double kOwnSegmentFrom = 10 << 20;
 constexpr double kSharedSegment = 20 << 20;

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/memory/plain_allocator.h"
+
 namespace tunefit {
 namespace {
 
@@ -91,6 +97,41 @@ TEST(CachingAllocator, AnExpandableSegmentGrowsAtItsEnd) {
   allocator.Free(second);
   allocator.Allocate(12 * kMiB);  // 5 in the middle and 5 at the end do not make 12: the end grows by 20
   EXPECT_EQ(allocator.peak_reserved_bytes(), 100 * kMiB);
+}
+
+/// Sizes of a model's tensors: few kinds that come back, near one another or far apart.
+std::vector<std::int64_t> RandomSizes(std::mt19937_64& random) {
+  std::vector<std::int64_t> sizes(2 + random() % 12);
+  for (std::int64_t& size : sizes) {
+    const std::int64_t up_to = std::int64_t{1} << (21 + random() % 12);
+    size = kMiB + 512 * (1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(up_to / 512)));
+  }
+  return sizes;
+}
+
+TEST(CachingAllocator, ReservesWhatThePlainOneDoesAfterEveryStep) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    std::mt19937_64 random(seed);
+    const bool expandable = random() % 3 == 0;
+    const bool full = random() % 2 == 0;
+    CachingAllocator allocator(expandable, full);
+    test::PlainAllocator plain(expandable, full);
+    const std::vector<std::int64_t> sizes = RandomSizes(random);
+    std::vector<std::pair<CachingAllocator::Block, std::int64_t>> alive;
+    for (int step = 0; step < 600; ++step) {
+      const bool grows = step % 200 < 100;  // as a forward pass does; then as a backward pass
+      if (alive.empty() || random() % 10 < (grows ? 7 : 3)) {
+        const std::int64_t bytes = sizes[random() % sizes.size()];
+        alive.emplace_back(allocator.Allocate(bytes), plain.Allocate(bytes));
+      } else {
+        const std::size_t at = random() % 4 == 0 ? random() % alive.size() : alive.size() - 1;
+        allocator.Free(alive[at].first);
+        plain.Free(alive[at].second);
+        alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      ASSERT_EQ(allocator.peak_reserved_bytes(), plain.peak_reserved_bytes()) << "seed " << seed << ", step " << step;
+    }
+  }
 }
 
 }  // namespace
