@@ -128,7 +128,7 @@ export interface Request {
   attention?: "flash_attention_2" | "flash_attention_3" | "sdpa" | "eager" | "xformers" | "flex";
   loss?: "standard" | "chunked" | "fused_ce" | "fused_linear_ce";
   stack?: string;
-  /** "YYYY-MM" of the libraries. */
+  /** "YYYY-MM" of the libraries; a year alone is its July. */
   stack_version?: string;
   compile?: boolean;
   parallel?: {
@@ -174,7 +174,8 @@ export interface Request {
     offload?: { optimizer?: "none" | "cpu" | "nvme"; parameters?: "none" | "cpu" | "nvme" };
   };
   /**
-   * grpo and ppo: how completions come about; both lengths are required, and together they are `batch.sequence_length`.
+   * grpo and ppo: how completions come about. Both lengths together are `batch.sequence_length`: two of the three say
+   * the third, and where less is said they are those of TRL's trainers.
    * `generations` is the size of a group. `engine`: `transformers` generates in the training process, `vllm` beside it,
    * on the same GPUs (`colocated`, where it takes `memory_share` of the card) or on others.
    */

@@ -48,6 +48,7 @@ void ReadLossHabits(const ObjectReader& switches, LossHabits& loss) {
   loss.compiled = switches.Flag("loss_compiled").value_or(loss.compiled);
   loss.classes_first = switches.Flag("loss_classes_first").value_or(loss.classes_first);
   loss.loop_holds = switches.Flag("loop_holds_logits").value_or(loss.loop_holds);
+  loss.longest_first = switches.Flag("longest_batch_first").value_or(loss.longest_first);
 }
 
 void ReadHabits(const ObjectReader& version, Habits& habits) {
@@ -79,10 +80,14 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "fp8_operands",
                                    "vocabulary_multiple",
                                    "loop_holds_logits",
+                                   "longest_batch_first",
+                                   "joined_qkv",
+                                   "rms_gain_in_fp32",
                                    "masks_padding",
                                    "embeddings_require_gradient",
                                    "quantizes_head",
                                    "kbit_keeps_input",
+                                   "kbit_computes_as_input",
                                    "kbit_dequantizes_to_fp16",
                                    "unties_head",
                                    "saved_modules_as_loaded",
@@ -134,6 +139,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.grpo_has_reference = switches.Flag("grpo_has_reference").value_or(habits.grpo_has_reference);
   habits.selective_log_softmax = switches.Flag("selective_log_softmax").value_or(habits.selective_log_softmax);
   habits.preference_logs_logits = switches.Flag("preference_logs_logits").value_or(habits.preference_logs_logits);
+  habits.kbit_computes_as_input = switches.Flag("kbit_computes_as_input").value_or(habits.kbit_computes_as_input);
   habits.kbit_keeps_input = switches.Flag("kbit_keeps_input").value_or(habits.kbit_keeps_input);
   habits.kbit_dequantizes_to_fp16 = switches.Flag("kbit_dequantizes_to_fp16").value_or(habits.kbit_dequantizes_to_fp16);
   ReadLossHabits(switches, habits.loss);
@@ -141,6 +147,9 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   model.masks_padding = switches.Flag("masks_padding").value_or(model.masks_padding);
   model.embeddings_require_gradient =
       switches.Flag("embeddings_require_gradient").value_or(model.embeddings_require_gradient);
+  static constexpr Known kJoined = {"no", "parts", "groups"};  // in the order of JoinedQkv
+  if (const auto joined = switches.Choice("joined_qkv", kJoined)) model.joined_qkv = static_cast<JoinedQkv>(*joined);
+  model.rms_gain_in_fp32 = switches.Flag("rms_gain_in_fp32").value_or(model.rms_gain_in_fp32);
   model.unties_head = switches.Flag("unties_head").value_or(model.unties_head);
   model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
   habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);

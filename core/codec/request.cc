@@ -9,6 +9,7 @@
 #include "core/codec/json_reader.h"
 #include "core/codec/request_steps.h"
 #include "core/codec/words.h"
+#include "core/model/litgpt.h"
 #include "core/model/parameters.h"
 
 namespace tunefit {
@@ -115,6 +116,8 @@ RequestReading ReadRequest(std::string_view text, const Catalog& catalog) {
   FindHardware(reading, catalog);
   reading.stack = FindStackVersion(reading, catalog);
   if (reading.stack == nullptr) return reading;
+  const ModelHabits& built = reading.stack->habits.model;
+  if (built.joined_qkv != JoinedQkv::kNo) BuildAsLitGpt(reading.workload.architecture, built);
   CompleteRequest(reading, config);
   RefuseUnmodelled(reading, config);
   CheckTask(reading);

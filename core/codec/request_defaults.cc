@@ -62,6 +62,7 @@ class Completer {
   }
 
   void CompleteMethod(const StackVersion& stack, const Architecture& architecture);
+  void CompleteLengths(Task task);
   void TakeIa3Modules(const Architecture& architecture);
   void TakeTargets(const StackVersion& stack, const Architecture& architecture);
   void TakeStoredQuantization(const Quantization& stored);
@@ -209,8 +210,27 @@ void Completer::CompleteSavedModules() {
   Take(method.modules_to_save_dtype, saved_as_loaded_ ? copied : *method.adapter_dtype, "method.modules_to_save_dtype");
 }
 
-/// What the policy is compared with and how its completions come about, as TRL's trainers have it. Lengths of
-/// completions are the request's own: nothing is taken for them.
+/// A sequence is a prompt and a completion: of the three lengths two say the third. Where less is said, TRL's:
+/// GRPOConfig's 512 and 256 tokens, PPOConfig's 53.
+void Completer::CompleteLengths(Task task) {
+  constexpr std::int64_t kPrompt = 512;
+  constexpr std::int64_t kGrpoCompletion = 256;
+  constexpr std::int64_t kPpoCompletion = 53;
+  RolloutFields& rollout = request_.rollout;
+  Field<std::int64_t>& sequence = request_.batch.sequence_length;
+  const auto rest = [&sequence](std::int64_t taken) { return std::max<std::int64_t>(1, *sequence - taken); };
+  if (!rollout.completion_length) {
+    const std::int64_t usual = task == Task::kGrpo ? kGrpoCompletion : kPpoCompletion;
+    const bool left = sequence && rollout.prompt_length;
+    Take(rollout.completion_length, left ? rest(*rollout.prompt_length) : usual, "rollout.completion_length");
+  }
+  Take(rollout.prompt_length, sequence ? rest(*rollout.completion_length) : kPrompt, "rollout.prompt_length");
+  if (sequence) return;
+  sequence = *rollout.prompt_length + *rollout.completion_length;
+  Assume("batch.sequence_length", JsonText(*sequence), "rollout");
+}
+
+/// What the policy is compared with and how its completions come about, as TRL's trainers have it.
 void Completer::CompleteTask(const StackVersion& stack) {
   Take(request_.task, "sft", "task");
   const Task task = TaskOf(request_);
@@ -231,9 +251,7 @@ void Completer::CompleteTask(const StackVersion& stack) {
     Take(rollout.colocated, true, "rollout.colocated");
     if (*rollout.colocated) Take(rollout.memory_share, 0.3, "rollout.memory_share");
   }
-  if (request_.batch.sequence_length || !rollout.prompt_length || !rollout.completion_length) return;
-  request_.batch.sequence_length = *rollout.prompt_length + *rollout.completion_length;
-  Assume("batch.sequence_length", JsonText(*request_.batch.sequence_length), "rollout");
+  CompleteLengths(task);
 }
 
 /// No length is taken that the model has no positions for (an encoder's 512).
@@ -348,6 +366,13 @@ void Completer::CompleteParallel() {
 
 }  // namespace
 
+namespace {
+
+/// Of a year, where that is all that is known, the middle.
+std::string MonthOf(Word version) { return IsYear(version) ? Join({version, "-07"}) : std::string(version); }
+
+}  // namespace
+
 const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& catalog) {
   RequestFields& request = reading.completed;
   const ObjectReader reader(reading.tree, "", NullRule::kRefused, reading.issues);
@@ -373,13 +398,13 @@ const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& cat
     request.stack_version = stack->versions.back().since;
     reading.assumptions.push_back(
         {.field = "stack_version", .value = JsonText(*request.stack_version), .reason = "catalog"});
-  } else if (*request.stack_version < stack->versions.front().since) {
+  } else if (MonthOf(*request.stack_version) < stack->versions.front().since) {
     const std::string& low = stack->versions.front().since;
     AddIssue(reading.issues, "version_before_catalog", "stack_version",
              Join({"The catalog describes this stack from ", low, " on; its oldest version is taken."}),
              {{"value", *request.stack_version}, {"low", low}}, Severity::kWarning);
   }
-  return &stack->At(*request.stack_version);
+  return &stack->At(MonthOf(*request.stack_version));
 }
 
 void CompleteRequest(RequestReading& reading, const HfConfig& config) {

@@ -309,7 +309,7 @@ void ReadTraining(const ObjectReader& request, RequestFields& fields) {
 void ReadStack(const ObjectReader& request, RequestFields& fields) {
   fields.stack = request.Text("stack", 64);
   fields.stack_version = request.Text("stack_version");
-  if (!fields.stack_version || IsMonth(*fields.stack_version)) return;
+  if (!fields.stack_version || IsMonth(*fields.stack_version) || IsYear(*fields.stack_version)) return;
   const std::string shown = Shortened(*fields.stack_version);
   request.Fault("malformed", "stack_version", Join({"must be a month such as 2025-06, not \"", shown, "\""}),
                 {{"value", shown}});
@@ -317,6 +317,8 @@ void ReadStack(const ObjectReader& request, RequestFields& fields) {
 }
 
 }  // namespace
+
+bool IsYear(std::string_view text) { return IsMonth(Join({text, "-01"})); }
 
 bool IsMonth(std::string_view text) {
   if (text.size() != 7 || text[4] != '-') return false;

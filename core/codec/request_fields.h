@@ -133,5 +133,7 @@ RequestFields ReadStackDefaults(const ObjectReader& defaults);
 
 /// "YYYY-MM".
 bool IsMonth(std::string_view text);
+/// "2025".
+bool IsYear(std::string_view text);
 
 }  // namespace tunefit

@@ -84,13 +84,6 @@ void TaskChecker::CheckReference() {
 
 void TaskChecker::CheckLengths() {
   const RolloutFields& rollout = request_.rollout;
-  for (const auto& [field, value] : {std::pair{"rollout.prompt_length", rollout.prompt_length},
-                                     std::pair{"rollout.completion_length", rollout.completion_length}}) {
-    if (value) continue;
-    AddIssue(reading_.issues, "missing_field", field,
-             Join({field, " is missing: memory depends on the lengths that are generated."}), {});
-  }
-  if (!rollout.prompt_length || !rollout.completion_length) return;
   const std::int64_t expected = *rollout.prompt_length + *rollout.completion_length;
   if (*request_.batch.sequence_length == expected) return;
   const std::string value = std::to_string(*request_.batch.sequence_length);

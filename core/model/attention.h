@@ -12,7 +12,16 @@ enum class QkvLayout : std::uint8_t {
   kFused,        ///< one matrix, split afterwards (GPT-2 c_attn, InternLM2 wqkv, GPT-NeoX query_key_value)
   kFusedSlices,  ///< one matrix of which three slices are taken: each gradient is as large as all (Phi-3, BLOOM)
   kFusedPicks,   ///< the same, but keys and values are picked by index, which copies them (Falcon)
+  kJoinedParts,  ///< one matrix whose three parts are adapted apart; the shapes are those of the parts (LitGPT)
+  /// The same, its rows by groups of query heads with their key and value head: shared heads are written out before
+  /// they turn (LitGPT until 2025-01).
+  kJoinedGroups,
 };
+
+/// Queries, keys and values have shapes of their own.
+constexpr bool HasParts(QkvLayout layout) {
+  return layout == QkvLayout::kSeparate || layout == QkvLayout::kJoinedParts || layout == QkvLayout::kJoinedGroups;
+}
 
 /// How positions turn queries and keys.
 enum class Rotary : std::uint8_t {
@@ -66,7 +75,7 @@ struct Attention {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;  ///< width of a value head where it is another; 0: head_dim
-  /// kSeparate: q, k, v, output. Fused: qkv, (unused), (unused), output.
+  /// With parts: q, k, v, output. Fused: qkv, (unused), (unused), output.
   LinearShape query, key, value, output;
   Rotary rotary = Rotary::kHalves;
   std::int64_t rotary_dim = 0;  ///< how much of a head turns; 0: all of it, without cutting and joining
@@ -98,7 +107,7 @@ struct Attention {
 template <typename Visit>
 void ForEachMatrix(const Attention& attention, Visit visit) {
   visit(attention.query);
-  if (attention.layout == QkvLayout::kSeparate) {
+  if (HasParts(attention.layout)) {
     visit(attention.key);
     visit(attention.value);
   }

@@ -21,10 +21,19 @@ struct LossHabits {
   bool compiled = true;        ///< where the layers are compiled, head and loss are, too
   bool classes_first = false;  ///< cross entropy over (sequences, classes, tokens): the kernel copies into that order
   bool loop_holds = false;     ///< the training loop's name for the logits holds them until the next ones are there
+  /// Where lengths vary the longest batch comes first of all, when the loop holds nothing yet (LitGPT until 2024-02).
+  bool longest_first = false;
 };
 
 /// Which classes repeat key/value heads before FlashAttention, of those that ever did (FlashHeads).
 enum class FlashRepeats : std::uint8_t { kNone, kUnconverted, kAll };
+
+/// Whether a stack's own model class projects with one matrix, and how its rows lie.
+enum class JoinedQkv : std::uint8_t {
+  kNo,
+  kParts,   ///< queries, keys, values
+  kGroups,  ///< by groups of query heads, each followed by its key and value head
+};
 
 /// How a stack's own model code and wrappers differ from those of transformers and PEFT.
 struct ModelHabits {
@@ -32,8 +41,10 @@ struct ModelHabits {
   bool masks_padding = true;
   /// With checkpointed layers the embeddings' output requires a gradient although nothing before it trains (PEFT).
   bool embeddings_require_gradient = true;
-  bool unties_head = false;     ///< a head that the model ties to its embedding is a matrix of its own (LitGPT)
-  bool quantizes_head = false;  ///< the output head is quantized as the layers' matrices are (Fabric's bitsandbytes)
+  JoinedQkv joined_qkv = JoinedQkv::kNo;
+  bool rms_gain_in_fp32 = false;  ///< RMS norms multiply by their weight before they cast back (LitGPT)
+  bool unties_head = false;       ///< a head that the model ties to its embedding is a matrix of its own (LitGPT)
+  bool quantizes_head = false;    ///< the output head is quantized as the layers' matrices are (Fabric's bitsandbytes)
 };
 
 }  // namespace tunefit

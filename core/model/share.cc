@@ -17,7 +17,7 @@ void CutRows(LinearShape& matrix, std::int64_t ranks) { matrix.in_features /= ra
 void Cut(Attention& attention, std::int64_t ranks) {
   const std::int64_t kv_heads = attention.kv_heads / ranks;
   attention.heads /= ranks;
-  if (attention.layout == QkvLayout::kSeparate) {
+  if (HasParts(attention.layout)) {
     attention.query.out_features /= ranks;
     attention.key.out_features = kv_heads * attention.head_dim;
     attention.value.out_features = kv_heads * attention.head_dim;

@@ -119,6 +119,7 @@ struct Habits {
   std::int64_t offload_blocks_on_card = 2;
   /// bitsandbytes before 0.43.2: a 4-bit product saves its input, though no gradient needs it (autograd/_functions.py).
   bool kbit_keeps_input = false;
+  bool kbit_computes_as_input = false;  ///< its compute dtype is the input's, not the run's (LitGPT)
   /// The packed weights came from fp16 (bitsandbytes before 0.43, Params4bit.cuda; Fabric): they are dequantized to it
   /// and cast to the compute dtype then.
   bool kbit_dequantizes_to_fp16 = false;

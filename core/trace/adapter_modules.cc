@@ -21,23 +21,52 @@ bool ModuleFactory::Adapted(const char* name) const {
 
 Adapter ModuleFactory::MakeAdapter(const LinearShape& shape, Place place) {
   const Method& method = workload_.method;
-  Adapter adapter;
   const std::int64_t rank = AdapterRank(method, shape.name);
-  adapter.rank = static_cast<double>(rank);
-  adapter.dropout = method.dropout;
-  adapter.dtype = method.adapter_dtype;
-  adapter.casts_input = AdapterCastsInput(workload_);
-  adapter.fused = workload_.fused.lora && method.dropout == 0 && !method.dora;  // the fused kernels know neither
-  adapter.dora_reuses_base = workload_.habits.dora_reuses_base;
-  adapter.down = tracer_.Weight(MatrixShape(rank, shape.in_features), method.adapter_dtype, Term::kAdapters,
-                                "lora_A.weight", true, place.count);
-  adapter.up = tracer_.Weight(MatrixShape(shape.out_features, rank), method.adapter_dtype, Term::kAdapters,
-                              "lora_B.weight", true, place.count);
+  Adapter adapter = MakeLowRank(shape.in_features, rank, {rank, shape.out_features}, place);
   if (method.dora) {
     adapter.magnitude = tracer_.Weight(VectorShape(shape.out_features), method.adapter_dtype, Term::kAdapters,
                                        "lora_magnitude_vector", true, place.count);
   }
   return adapter;
+}
+
+/// `rows` of lora_A; `up`: a row of lora_B, and how many.
+Adapter ModuleFactory::MakeLowRank(std::int64_t in, std::int64_t rows, Up up, Place place) {
+  const Method& method = workload_.method;
+  Adapter adapter;
+  adapter.rank = static_cast<double>(up.rank);
+  adapter.dropout = method.dropout;
+  adapter.dtype = method.adapter_dtype;
+  adapter.casts_input = AdapterCastsInput(workload_);
+  adapter.fused = workload_.fused.lora && method.dropout == 0 && !method.dora;  // the fused kernels know neither
+  adapter.dora_reuses_base = workload_.habits.dora_reuses_base;
+  adapter.down =
+      tracer_.Weight(MatrixShape(rows, in), method.adapter_dtype, Term::kAdapters, "lora_A.weight", true, place.count);
+  adapter.up = tracer_.Weight(MatrixShape(up.out, up.rank), method.adapter_dtype, Term::kAdapters, "lora_B.weight",
+                              true, place.count);
+  return adapter;
+}
+
+LinearModule ModuleFactory::MakeJoinedLinear(const Attention& attention, Place place) {
+  LinearShape joined = attention.query;
+  joined.name = "qkv";
+  joined.out_features += attention.key.out_features + attention.value.out_features;
+  LinearModule module = MakeMatrix(joined, joined.name, Term::kAttention, place);
+  std::int64_t parts = 0;
+  std::int64_t reached = 0;
+  std::int64_t rank = 0;
+  for (const LinearShape* part : {&attention.query, &attention.key, &attention.value}) {
+    if (!Adapted(part->name)) continue;
+    ++parts;
+    reached += part->out_features;
+    rank = AdapterRank(workload_.method, part->name);
+  }
+  if (parts == 0) return module;
+  module.adapter = MakeLowRank(joined.in_features, parts * rank, {rank, reached}, place);
+  module.adapter->parts = parts;
+  module.adapter->reached = static_cast<double>(reached);
+  module.adapter->joins_parts = attention.kv_heads < attention.heads;
+  return module;
 }
 
 Adapter ModuleFactory::MakeExpertAdapter(const char* name, std::int64_t experts, std::int64_t in, std::int64_t out,

@@ -99,6 +99,22 @@ Value AdaptedForward(Tracer& tracer, const LinearModule& module, Value base, con
   return tracer.Cast(std::move(base), output);
 }
 
+/// LitGPT's LoRAQKVLinear.forward: one product down for all adapted parts, a grouped convolution up, zeros where a part
+/// is not adapted. index_copy keeps what it writes among them.
+Value AdaptedParts(Tracer& tracer, const LinearModule& module, const Value& base, const Value& x) {
+  const Adapter& adapter = *module.adapter;
+  const auto [in, out] = SidesOf(module);
+  const double rows = adapter.rank * static_cast<double>(adapter.parts);
+  const Value low = tracer.Linear(tracer.Dropout(x, adapter.dropout), adapter.down, Value(), in, rows);
+  Value update = tracer.Linear(low, adapter.up, Value(), rows, adapter.reached);
+  if (adapter.joins_parts && adapter.parts > 1) update = tracer.Copy(std::move(update), "joined parts");
+  if (adapter.reached < out) {
+    const Size padded = tracer.SizeOf(update) * out / adapter.reached;
+    update = tracer.Kernel({update}, {update}, padded, tracer.DtypeOf(update), {}, "padded update");
+  }
+  return tracer.Add(base, tracer.Scale(std::move(update)));
+}
+
 /// lora/layer.py, Embedding.forward: both matrices are read through a transposed view.
 Value AdaptedRows(Tracer& tracer, const Adapter& adapter, const Value& ids, Value rows, double width) {
   const Dtype output = tracer.DtypeOf(rows);

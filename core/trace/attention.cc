@@ -101,6 +101,17 @@ Value CopiedHeads(Tracer& tracer, const Attention& attention, const Value& proje
   return tracer.Copy(tracer.Reshape(projection), "heads");
 }
 
+/// LitGPT's view by groups: queries are copied in the order of heads, shared keys and values for every one of them; a
+/// single head is a view that repeats.
+Heads WriteOutGroups(Tracer& tracer, const Attention& attention, const std::array<Value, 3>& parts) {
+  const std::int64_t queries_each = attention.heads / attention.kv_heads;
+  const auto copies = static_cast<double>(queries_each);
+  const auto repeat = [&](const Value& part) {
+    return attention.kv_heads == 1 ? tracer.StretchHeads(part, copies) : tracer.ExpandHeads(part, copies);
+  };
+  return {tracer.Copy(tracer.Reshape(parts[0]), "queries by head"), repeat(parts[1]), repeat(parts[2])};
+}
+
 /// One matrix for all three, split or sliced. Slices of a fused projection may be copied for every query head.
 Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerContext& context, const Value& hidden,
                    bool by_tokens) {
@@ -110,8 +121,11 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
   const Size key = context.tokens * static_cast<double>(attention.kv_heads * attention.head_dim);
   const Value fused = Forward(tracer, module.query, hidden);
   tracer.scope.module = "self_attn";
+  if (attention.layout == QkvLayout::kJoinedGroups && attention.repeats_fused_heads) {
+    return WriteOutGroups(tracer, attention, tracer.Split(fused, {query, key, key}));
+  }
   Heads heads;
-  if (attention.layout == QkvLayout::kFused) {
+  if (attention.layout == QkvLayout::kFused || HasParts(attention.layout)) {
     const std::array<Value, 3> parts = tracer.Split(fused, {query, key, key});
     heads = {AsHeads(tracer, parts[0], by_tokens), AsHeads(tracer, parts[1], by_tokens),
              AsHeads(tracer, parts[2], flash)};
@@ -135,13 +149,19 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
   const Attention& attention = *module.attention;
   const bool flash = TakesTokensFirst(context.kernel);
   const bool by_tokens = flash && attention.rotary == Rotary::kNone;
-  if (attention.layout != QkvLayout::kSeparate) return ProjectFused(tracer, module, context, hidden, by_tokens);
   const auto norm = [&](const NormModule& norm_module, Value x, std::int64_t count) {
     if (attention.qk_norm == QkNorm::kNone || attention.norms_turned) return x;
     const double rows = attention.qk_norm == QkNorm::kWhole ? 1 : static_cast<double>(count);
     return Forward(tracer, norm_module, x, context.tokens * rows);
   };
   Heads heads;
+  if (attention.layout != QkvLayout::kSeparate) {
+    heads = ProjectFused(tracer, module, context, hidden, by_tokens);
+    if (!HasParts(attention.layout)) return heads;
+    heads.query = norm(module.query_norm, heads.query, attention.heads);
+    heads.key = norm(module.key_norm, heads.key, attention.kv_heads);
+    return heads;
+  }
   if (attention.copies_heads) {
     heads.query = CopiedHeads(tracer, attention, tracer.Scale(Forward(tracer, module.query, hidden)));
     heads.key = CopiedHeads(tracer, attention, Forward(tracer, module.key, hidden));
@@ -178,7 +198,9 @@ Value KeysOnTheirWay(Tracer& tracer, const Value& key, const Value& value, const
 AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place) {
   AttentionModule module;
   module.attention = &attention;
-  module.query = factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
+  const bool joined = attention.layout != QkvLayout::kSeparate && HasParts(attention.layout);
+  module.query = joined ? factory.MakeJoinedLinear(attention, place)
+                        : factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
   if (attention.layout == QkvLayout::kSeparate) {
     module.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
     module.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);

@@ -317,9 +317,9 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
   return kNoResults;
 }
 
-void Tracer::HoldToEnd(StorageId storage) {
+void Tracer::Hold(std::vector<HeldStorage>& held, StorageId storage) {
   Refer(storage);
-  held_to_end_.push_back({storage, step_.sections.back().repeats});
+  held.push_back({storage, step_.sections.back().repeats});
 }
 
 void Tracer::ReleaseHeldToEnd() {
@@ -346,6 +346,7 @@ void Tracer::RunNode(std::int32_t index) {
       HoldToEnd(node.gradients[0]);
     }
   }
+  if (node.holds_saved && node.saved_count > 0) HoldWithGraph(node.saved[0]);
   scope = node.scope;
   if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
   if (!fuses_ || !IsFusible(node.kind)) {

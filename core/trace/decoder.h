@@ -12,7 +12,7 @@ namespace tunefit {
 
 struct AttentionModule {
   const Attention* attention = nullptr;
-  LinearModule query, key, value, output;
+  LinearModule query, key, value, output;  ///< `query` is all three where one matrix projects
   NormModule query_norm, key_norm;
   Value sinks;
   Value relative_table;  ///< empty but in the layer that makes the biases

@@ -70,6 +70,7 @@ Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule&
   const Habits& habits = workload.habits;
   Value logits = TraceLogits(tracer, workload, head, tracer.View(hidden));
   last_logits.Drop();
+  if (habits.loss.loop_holds) tracer.EndLastGraph();
   const bool in_place = workload.loss == Loss::kFusedCe || habits.loss.in_place;
   Value loss = in_place ? FusedCrossEntropy(tracer, habits, logits) : PlainCrossEntropy(tracer, habits, logits, labels);
   const Value returned = ReturnedLogits(tracer, workload, logits);
@@ -106,6 +107,7 @@ Value LogitsInChunks(Tracer& tracer, const Workload& workload, const LinearModul
     if (habits.loss.loop_holds) tracer.Hold(returned);
   }
   last_logits.Drop();
+  if (habits.loss.loop_holds) tracer.EndLastGraph();
   Value loss = tracer.ChunkedCrossEntropy(std::move(logits), returned, chunk);
   tracer.EndAutocast();
   return loss;

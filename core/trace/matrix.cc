@@ -90,6 +90,7 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
     // The packed matrix is kept for backward: it is resident and costs nothing, but counts as kept for recomputation.
     if (mode_ != Mode::kRecord) ++kept_;
     if (how.keeps_input) Keep(node, tensor.storage);
+    node.holds_saved = how.on_context;
   }
   const Size elements = tensor.elements * out_features / in_features;
   StorageId out = kNoStorage;

@@ -30,7 +30,8 @@ Dtype ModuleFactory::WideDtype() const {
   return dtype == Dtype::kFp16 ? Dtype::kFp32 : dtype;
 }
 
-LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
+/// A matrix and its bias, before anything is put beside them.
+LinearModule ModuleFactory::MakeMatrix(const LinearShape& shape, const char* path, Term term, Place place) {
   tracer_.scope = {path, term, place.in_layer};
   LinearModule module;
   module.shape = shape;
@@ -54,6 +55,11 @@ LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* pat
     module.bias = tracer_.Weight(VectorShape(shape.out_features), UnquantizedDtype(false), Term::kWeights, "bias",
                                  Trained(), place.count);
   }
+  return module;
+}
+
+LinearModule ModuleFactory::MakeLinear(const LinearShape& shape, const char* path, Term term, Place place) {
+  LinearModule module = MakeMatrix(shape, path, term, place);
   if (!Adapted(shape.name)) return module;
   if (workload_.method.kind == MethodKind::kIa3) {
     module.rescaling = MakeRescaling(shape, place);
@@ -328,6 +334,7 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   const Adapter& adapter = *module.adapter;
   const auto in = static_cast<double>(module.shape.in_features);
   const auto out = static_cast<double>(module.shape.out_features);
+  if (adapter.parts > 0) return AdaptedParts(tracer, module, ForwardBase(tracer, module, x), x);
   if (adapter.fused) {
     const bool dequantizes = module.quantized != QuantizedProduct::kNone;
     Value product = tracer.FusedLoraLinear(x, adapter.down, adapter.up, dequantizes, in, out);

@@ -23,6 +23,9 @@ struct Adapter {
   Dtype dtype = Dtype::kFp32;
   bool casts_input = true;
   bool fused = false;            ///< one kernel with its matrix
+  std::int64_t parts = 0;        ///< of a joined matrix that are adapted, each with rows of `down`; 0: no such matrix
+  double reached = 0;            ///< then: outputs of those parts together
+  bool joins_parts = false;      ///< then: they are of unlike widths, made apart and joined
   Value magnitude;               ///< DoRA's, one number a row of the matrix; empty for plain LoRA
   bool dora_reuses_base = true;  ///< DoRA scales the product that is there instead of making it again
 };
@@ -86,6 +89,8 @@ class ModuleFactory {
   /// The modules that follow belong to the tower for images.
   void InTower(bool inside) { in_tower_ = inside; }
   LinearModule MakeLinear(const LinearShape& shape, const char* path, Term term, Place place);
+  /// Queries, keys and values from one matrix, of which some parts are adapted (LitGPT's LoRAQKVLinear).
+  LinearModule MakeJoinedLinear(const Attention& attention, Place place);
   /// A matrix that the library's class holds as a bare parameter: nothing is put in its place.
   LinearModule MakeParameterLinear(const LinearShape& shape, const char* path, Term term, Place place);
   /// Stacked experts: transformers' are no torch.nn.Linear, so neither adapters nor bitsandbytes find them.
@@ -123,7 +128,12 @@ class ModuleFactory {
   /// The weight of a matrix whose products keep FP8 operands, and its lasting copies in FP8.
   Value MakeFp8Weight(const LinearShape& shape, Dtype dtype, Place place);
   LinearModule MakeScore();
+  LinearModule MakeMatrix(const LinearShape& shape, const char* path, Term term, Place place);
   Adapter MakeAdapter(const LinearShape& shape, Place place);
+  struct Up {
+    std::int64_t rank, out;
+  };
+  Adapter MakeLowRank(std::int64_t in, std::int64_t rows, Up up, Place place);
   /// `name`: of the matrix in each expert.
   Adapter MakeExpertAdapter(const char* name, std::int64_t experts, std::int64_t in, std::int64_t out, Place place);
   Rescaling MakeRescaling(const LinearShape& shape, Place place);

@@ -180,6 +180,8 @@ Dequantization DequantizationOf(const Workload& workload) {
     case QuantizedProduct::kBitsandbytes4bit: {
       const bool through_fp16 = workload.habits.kbit_dequantizes_to_fp16 && workload.precision.compute != Dtype::kFp16;
       return {.keeps_input = workload.habits.kbit_keeps_input,
+              .on_context = true,
+              .as_input = workload.habits.kbit_computes_as_input,
               .copies = static_cast<std::uint8_t>(through_fp16 ? 2 : 1)};
     }
     case QuantizedProduct::kAwq:
@@ -230,7 +232,7 @@ Value QuantizedForward(Tracer& tracer, QuantizedProduct product, const Dequantiz
       break;
   }
   const Dtype input = tracer.DtypeOf(x);
-  Value result = tracer.DequantizedLinear(tracer.Cast(x, compute), bias, in, out, how);
+  Value result = tracer.DequantizedLinear(tracer.Cast(x, how.as_input ? input : compute), bias, in, out, how);
   return tracer.Cast(std::move(result), input);
 }
 

@@ -28,6 +28,8 @@ enum class GradientFate : std::uint8_t {
 /// How a library dequantizes a frozen matrix for a product.
 struct Dequantization {
   bool keeps_input = false;    ///< its autograd function saves the input, though no gradient needs it
+  bool on_context = false;     ///< and holds it as an attribute, which ends with the graph and not with backward
+  bool as_input = false;       ///< computes in the dtype of its input, not in the run's
   bool in_forward = true;      ///< false where the forward product reads the packed matrix
   std::uint8_t copies = 1;     ///< matrices of the compute dtype alive at once while it unpacks
   bool repeats_batch = false;  ///< backward copies the matrix once more for every sequence

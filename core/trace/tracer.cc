@@ -99,12 +99,21 @@ Value Tracer::Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_
     free_tensors_.pop_back();
   }
   Tensor& tensor = tensors_[static_cast<std::size_t>(index)];
-  tensor = {storage, elements, dtype, requires_gradient, false, {}, 1};
+  // Field by field: gcc copies a temporary in wide pieces right after writing narrow ones, which stalls.
+  tensor.storage = storage;
+  tensor.elements = elements;
+  tensor.dtype = dtype;
+  tensor.requires_gradient = requires_gradient;
+  tensor.cast_is_cached = false;
+  tensor.source = {};
+  tensor.references = 1;
+  tensor.kept_part = kNoStorage;
+  tensor.fp8 = {};
   return {this, index};
 }
 
 void Tracer::TensorDropped(std::int32_t index) {
-  const Tensor tensor = tensors_[static_cast<std::size_t>(index)];
+  const Tensor& tensor = tensors_[static_cast<std::size_t>(index)];
   for (const StorageId storage : {tensor.storage, tensor.fp8.read, tensor.fp8.kept}) {
     if (storage != kNoStorage) Release(storage);
   }
@@ -292,9 +301,34 @@ void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers
   if (gradients_) marks_.push_back({static_cast<std::int32_t>(nodes_.size()), section});
 }
 
+/// What the last step's graph holds is there when this one begins, as this one's is when it ends.
+void Tracer::AddLastGraph() {
+  std::vector<Event> there;
+  std::vector<Event> ended;
+  for (const HeldStorage& held : std::exchange(held_by_graph_, {})) {
+    if (--references_[static_cast<std::size_t>(held.storage)] != 0) continue;
+    references_[static_cast<std::size_t>(held.storage)] = kUncounted;
+    const auto last = static_cast<StorageId>(step_.storages.size());
+    const Storage storage = step_.storages[static_cast<std::size_t>(held.storage)];
+    step_.storages.push_back(storage);
+    references_.push_back(kUncounted);
+    there.push_back({last, static_cast<std::int32_t>(held.repeats)});
+    ended.push_back({last, -static_cast<std::int32_t>(held.repeats)});
+  }
+  const auto count = static_cast<std::int32_t>(there.size());
+  step_.events.insert(step_.events.begin() + last_graph_end_, ended.begin(), ended.end());
+  step_.events.insert(step_.events.begin(), there.begin(), there.end());
+  const auto moved = [&](std::int32_t event) { return event + (event > last_graph_end_ ? 2 * count : count); };
+  for (Section& section : step_.sections) {
+    section.first_event = section.first_event == 0 ? 0 : moved(section.first_event);
+    section.end_event = moved(section.end_event);
+  }
+}
+
 Step Tracer::Finish() {
   if (!ended_shared_.empty()) BeginSection(step_.sections.back().moment, -1, 1, 1);
   CloseSection();
+  if (!held_by_graph_.empty()) AddLastGraph();
   return std::move(step_);
 }
 

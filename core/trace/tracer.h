@@ -214,6 +214,9 @@ class Tracer {
   Value Narrow(const Value& x, Size part);
   Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
   void Hold(Value x) { held_.push_back(std::move(x)); }  ///< lives until the step ends
+  /// Here the training loop lets go of the last step's output, and so of its graph: what the graph's functions hold
+  /// themselves has lived since. Without this the graph ends with its backward pass.
+  void EndLastGraph() { last_graph_end_ = static_cast<std::int32_t>(step_.events.size()); }
   void HoldUntilLayersReturn(Value x) { held_for_layers_.push_back(std::move(x)); }  ///< until their backward begins
   bool RequiresGradient(const Value& x) const;
   Dtype DtypeOf(const Value& x) const;
@@ -296,6 +299,7 @@ class Tracer {
     bool is_sharded = false;   ///< and whose gradient the unit's hooks take away
     bool compiled = false;     ///< part of a compiled graph
     bool joins_again = false;  ///< a product that kept a part of its input
+    bool holds_saved = false;  ///< what it saved lives as long as the graph does
     std::array<Edge, 3> edges;
     std::array<Size, 3> in_elements;
     std::array<Dtype, 3> in_dtypes{};
@@ -344,8 +348,10 @@ class Tracer {
 
   /// Keeps a storage of a layer's backward, and its equals in the layers that the section stands for, to the end of the
   /// backward pass.
-  void HoldToEnd(StorageId storage);
+  void HoldToEnd(StorageId storage) { Hold(held_to_end_, storage); }
   void ReleaseHeldToEnd();
+  void HoldWithGraph(StorageId storage) { Hold(last_graph_end_ < 0 ? held_to_end_ : held_by_graph_, storage); }
+  void AddLastGraph();
   Value Wrap(StorageId storage, Size elements, Dtype dtype, bool requires_gradient);
   StorageId Allocate(Size elements, Dtype dtype, const char* role);
   /// The result of an operation that a compiler fuses: it takes no memory until something needs it written out
@@ -463,7 +469,10 @@ class Tracer {
     StorageId storage;
     std::int64_t repeats;  ///< of the section it was held in
   };
+  void Hold(std::vector<HeldStorage>& held, StorageId storage);
   std::vector<HeldStorage> held_to_end_;
+  std::vector<HeldStorage> held_by_graph_;  ///< that outlives the step
+  std::int32_t last_graph_end_ = -1;        ///< events before it; -1 where every graph ends with its backward
   std::vector<Value> held_for_layers_;
 };
 

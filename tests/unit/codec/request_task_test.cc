@@ -79,6 +79,23 @@ TEST_F(TaskRequest, ASequenceIsAPromptAndACompletion) {
   EXPECT_EQ(Codes(rollout + R"("batch":{"per_device":2,"gradient_accumulation":4})"), "");
 }
 
+TEST_F(TaskRequest, LengthsThatNobodySaidAreTheTrainers) {
+  const auto lengths = [](const std::string& members) {
+    const Rollout rollout = Read(members).workload.rollout;
+    return std::pair(rollout.prompt_length, rollout.completion_length);
+  };
+  using Lengths = std::pair<std::int64_t, std::int64_t>;
+  const std::string grpo = R"("task":"grpo",)";
+  EXPECT_EQ(lengths(grpo + R"("batch":{"per_device":8})"), Lengths(512, 256));
+  EXPECT_EQ(lengths(R"("task":"ppo","batch":{"per_device":8})"), Lengths(512, 53));
+  // Of prompt, completion and sequence two say the third.
+  EXPECT_EQ(lengths(grpo + R"("batch":{"per_device":8,"sequence_length":2048})"), Lengths(1792, 256));
+  EXPECT_EQ(lengths(grpo + R"("batch":{"per_device":8,"sequence_length":2048},"rollout":{"prompt_length":1000})"),
+            Lengths(1000, 1048));
+  EXPECT_EQ(lengths(grpo + R"("batch":{"per_device":8},"rollout":{"completion_length":1000})"), Lengths(512, 1000));
+  EXPECT_EQ(Assumed(Read(grpo + R"("batch":{"per_device":8})"), "rollout.prompt_length"), "512 core_default");
+}
+
 TEST_F(TaskRequest, AColocatedEngineTakesItsShareOfTheCard) {
   const std::string vllm =
       R"("task":"grpo","batch":{"per_device":8},"rollout":{"prompt_length":512,"completion_length":512,"engine":"vllm")";

@@ -22,9 +22,10 @@ class Stacks : public testing::Test {
     delete catalog_;
     catalog_ = nullptr;
   }
-  static RequestReading Read(const std::string& stack, const std::string& month, const std::string& more = "") {
+  static RequestReading Read(const std::string& stack, const std::string& month, const std::string& more = "",
+                             const std::string& model = "llama-3.1-8b") {
     const std::string version = month.empty() ? "" : R"(,"stack_version":")" + month + '"';
-    return ReadRequest(R"({"version":1,"model":"llama-3.1-8b","stack":")" + stack + '"' + version + more + "}",
+    return ReadRequest(R"({"version":1,"model":")" + model + R"(","stack":")" + stack + '"' + version + more + "}",
                        *catalog_);
   }
 
@@ -164,6 +165,30 @@ TEST_F(Stacks, SelectiveIsWhatTheLibraryMakesOfIt) {
             SelectiveCheckpoint::kAllButAttention);
   EXPECT_EQ(Read("transformers", "2025-06").workload.habits.recompute, Recompute::kReentrant);
   EXPECT_EQ(Read("transformers", "2026-02").workload.habits.recompute, Recompute::kStopsEarly);
+}
+
+TEST_F(Stacks, AYearAloneIsItsMiddle) {
+  EXPECT_TRUE(Read("litgpt", "2024").workload.habits.kbit_keeps_input);  // until 2024-12
+  EXPECT_EQ(Read("litgpt", "2024").workload.habits.model.joined_qkv, JoinedQkv::kGroups);
+  EXPECT_EQ(Read("litgpt", "2025").workload.habits.model.joined_qkv, JoinedQkv::kParts);
+}
+
+TEST_F(Stacks, LitGptBuildsEveryDecoderWithItsOwnModules) {
+  const RequestReading falcon =
+      Read("litgpt", "2024-04", R"(,"method":{"kind":"lora","target_modules":["q_proj","v_proj","up_proj"]})",
+           "tiiuae/falcon-7b");
+  EXPECT_FALSE(HasError(falcon.issues));
+  EXPECT_EQ(falcon.workload.method.target_modules, (std::vector<std::string>{"q_proj", "v_proj", "up_proj"}));
+  EXPECT_TRUE(HasError(
+      Read("transformers", "2024-04", R"(,"method":{"kind":"lora","target_modules":["q_proj"]})", "tiiuae/falcon-7b")
+          .issues));
+}
+
+TEST_F(Stacks, TheLongestBatchComesBeforeTheLoopHoldsAnything) {
+  const std::string varied = R"(,"batch":{"length_varies":true})";
+  EXPECT_TRUE(Read("litgpt", "2024-01").workload.habits.loss.loop_holds);
+  EXPECT_FALSE(Read("litgpt", "2024-01", varied).workload.habits.loss.loop_holds);
+  EXPECT_TRUE(Read("litgpt", "2024-03", varied).workload.habits.loss.loop_holds);
 }
 
 TEST_F(Stacks, FourBitProductsKeptTheirInputOnce) {
