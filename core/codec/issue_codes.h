@@ -52,6 +52,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"lengths_differ", "The length is not that of the prompt and the completion together.", "value expected"},
     {"generations_do_not_divide", "A step's completions are no whole groups.", "value total"},
     {"unknown_target_module", "The model has no linear module of that name.", "value known"},
+    {"not_a_target", "A module is named for a part of what targets are given, and is no target.", "value"},
     {"rank_over_matrix", "The rank is over the smaller side of an adapted matrix.", "value high"},
     {"too_many_layers", "More layers shall train than the model has.", "value high"},
     {"accumulation_in_backward", "Gradients that are applied within backward cannot be accumulated.", "value"},

@@ -115,7 +115,13 @@ void Completer::TakeIa3Modules(const Architecture& architecture) {
   }
   if (method.feedforward_modules) return;
   std::vector<Word>& feedforward = method.feedforward_modules.emplace();
-  feedforward.assign(known->feedforward.begin(), known->feedforward.end());
+  const Targets& targets = *method.target_modules;
+  for (const Word name : known->feedforward) {
+    // Of modules that are no targets PEFT's own list has no effect, and said it would be refused.
+    const auto is_it = [name](Word target) { return target.ends_with(name) || name.ends_with(target); };
+    const bool among = std::any_of(targets.modules.begin(), targets.modules.end(), is_it);
+    if (targets.all_linear || among) feedforward.push_back(name);
+  }
   Assume("method.feedforward_modules", JsonText(feedforward), "core_default");
 }
 

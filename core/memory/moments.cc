@@ -187,7 +187,7 @@ std::int64_t CopiesSaved(const Storage& storage, const Workload& workload) {
   if (!IsRole(storage, "weight") || storage.term != Term::kWeights) return 0;
   if (std::strcmp(storage.module, "lm_head") == 0) return method.adapts_head ? 1 : 0;
   if (std::strcmp(storage.module, "embed_tokens") != 0) return 0;
-  const bool tied = workload.architecture.tied_head && !workload.habits.model.unties_head;
+  const bool tied = workload.architecture.tied_head;
   return (method.adapts_embedding ? 1 : 0) + (tied && method.adapts_head ? 1 : 0);
 }
 

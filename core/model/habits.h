@@ -43,7 +43,6 @@ struct ModelHabits {
   bool embeddings_require_gradient = true;
   JoinedQkv joined_qkv = JoinedQkv::kNo;
   bool rms_gain_in_fp32 = false;  ///< RMS norms multiply by their weight before they cast back (LitGPT)
-  bool unties_head = false;       ///< a head that the model ties to its embedding is a matrix of its own (LitGPT)
   bool quantizes_head = false;    ///< the output head is quantized as the layers' matrices are (Fabric's bitsandbytes)
 };
 

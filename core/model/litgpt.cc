@@ -48,6 +48,7 @@ void Build(Mlp& mlp) {
 
 void BuildAsLitGpt(Architecture& architecture, const ModelHabits& habits) {
   if (!architecture.is_plain_decoder()) return;
+  architecture.tied_head = false;
   for (LayerRun& run : architecture.runs) {
     for (Block& block : run.period) {
       auto* attention = std::get_if<Attention>(&block.mixer);

@@ -212,7 +212,7 @@ LinearModule ModuleFactory::MakeHead(const Value& table) {
   const WeightShape shape = MatrixShape(architecture.vocab_size, width);
   const ModelHabits& habits = workload_.habits.model;
   const bool trains_copy = AdaptsModules(workload_.method.kind) && workload_.method.saves_head;
-  if (architecture.tied_head && !habits.unties_head) {
+  if (architecture.tied_head) {
     head.weight = table;
   } else if (Quantized() && habits.quantizes_head && !trains_copy) {
     head.quantized = ProductOf(workload_);

@@ -87,16 +87,13 @@ void ShardedUnits::Release(StorageId& storage) {
 }
 
 StorageId ShardedUnits::BringFromHost(const Unit& unit) {
-  if (unit.whole) return kNoStorage;
+  if (!offloads_) return kNoStorage;
   double bytes = 0;
   for (const Parameter& parameter : unit.parameters) {
+    if (parameter.is_whole) continue;
     bytes += parameter.together * parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
   }
-  return BringFromHost(bytes);
-}
-
-StorageId ShardedUnits::BringFromHost(double bytes) {
-  if (!offloads_ || bytes == 0) return kNoStorage;
+  if (bytes == 0) return kNoStorage;
   return Allocate(bytes, Dtype::kUint8, Term::kCommunication, Stream::kGather, "shards from the host");
 }
 

@@ -121,7 +121,6 @@ class ShardedUnits {
   void Release(StorageId& storage);  ///< and forgets it
   /// Shards that live on the host travel to the card first; nothing where they are there.
   StorageId BringFromHost(const Unit& unit);
-  StorageId BringFromHost(double bytes);
   void AllocateWhole(Parameter& parameter);
   void AllocateWhole(Unit& unit);
   /// The end of what is whole of a parameter, of so many equal ones; nothing where it persists.

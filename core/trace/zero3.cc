@@ -50,11 +50,7 @@ bool Zero3Units::Persists(double elements) const {
 }
 
 void Zero3Units::Fetch(Unit& unit) {
-  double bytes = 0;
-  for (const Parameter& parameter : unit.parameters) {
-    if (!parameter.is_whole) bytes += parameter.shard_elements * BytesPerElement(parameter.shard_dtype);
-  }
-  StorageId brought = BringFromHost(bytes);
+  StorageId brought = BringFromHost(unit);
   for (Parameter& parameter : unit.parameters) AllocateWhole(parameter);
   Release(brought);
 }

@@ -192,7 +192,8 @@ TEST_F(Request, Ia3TakesPeftsModulesOfTheModel) {
   // BERT's two modules of that name are scaled at their inputs.
   EXPECT_EQ(modules("bert-base-uncased", ""),
             "key value attention.output.dense output.dense | attention.output.dense output.dense");
-  EXPECT_EQ(modules("llama-3.1-8b", R"(,"target_modules":["q_proj"])"), "q_proj | down_proj");
+  EXPECT_EQ(modules("llama-3.1-8b", R"(,"target_modules":["q_proj"])"), "q_proj |");
+  EXPECT_EQ(modules("llama-3.1-8b", R"(,"target_modules":["q_proj","mlp.down_proj"])"), "q_proj down_proj | down_proj");
   EXPECT_EQ(modules("phi-4-mini", R"(,"target_modules":["qkv_proj"],"feedforward_modules":[])"), "qkv_proj |");
   const RequestReading reading = Read(R"("model":"llama-3.1-8b","method":{"kind":"ia3"})");
   EXPECT_EQ(Find(reading, "method.target_modules")->value, R"(["k_proj","v_proj","down_proj"])");

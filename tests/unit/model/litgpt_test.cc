@@ -77,6 +77,13 @@ TEST(BuildAsLitGpt, GainsAreMultipliedInFp32WhereTheVersionDoes) {
   EXPECT_EQ(built.final_norm, NormKind::kRmsNormFp32Gain);
 }
 
+TEST(BuildAsLitGpt, AHeadIsNeverTheEmbedding) {
+  Architecture built = test::MakeLlama({.tied = true});
+  const std::int64_t tied = CountParameters(built).total();
+  BuildAsLitGpt(built, kGrouped);
+  EXPECT_EQ(CountParameters(built).total(), tied + 128256 * 4096);
+}
+
 TEST(BuildAsLitGpt, LeavesWhatItsClassDoesNotBuild) {
   const Architecture t5 = test::MakeT5();
   Architecture built = t5;

@@ -23,6 +23,7 @@ export const issues = {
   "issue.unknown_model.nearest": "“{value}” is not in the catalog. Did you mean {nearest}? Otherwise paste the model’s config.json.",
   "issue.unknown_gpu": "“{value}” is not in the catalog. Pick a card from the list.",
   "issue.unknown_gpu.nearest": "“{value}” is not in the catalog. Did you mean {nearest}?",
+  "issue.not_a_target": "“{value}” is not among the layers to adapt, and PEFT then refuses it here.",
   "issue.unknown_target_module": "This model has no layer called “{value}”. It has: {known}.",
   "issue.gpus_do_not_divide": "{value} GPUs cannot be divided into groups of {group}, the number that tensor, pipeline and context parallel need together.",
   "issue.tensor_over_width": "{name}, {width}, cannot be divided among {value} GPUs. Choose a tensor-parallel size that divides it.",

@@ -20,6 +20,7 @@ export const issues = {
   "issue.unknown_model.nearest": "‘{value}’ staat niet in de catalogus. Bedoelde je {nearest}? Plak anders de config.json van het model.",
   "issue.unknown_gpu": "‘{value}’ staat niet in de catalogus. Kies een kaart uit de lijst.",
   "issue.unknown_gpu.nearest": "‘{value}’ staat niet in de catalogus. Bedoelde je {nearest}?",
+  "issue.not_a_target": "‘{value}’ staat niet bij de lagen die een adapter krijgen; PEFT weigert hem hier dan.",
   "issue.unknown_target_module": "Dit model heeft geen laag met de naam ‘{value}’. Wel: {known}.",
   "issue.gpus_do_not_divide": "{value} GPU’s zijn niet te verdelen in groepen van {group}, het aantal dat tensor-, pijplijn- en contextverdeling samen nodig hebben.",
   "issue.tensor_over_width": "{name}, {width}, is niet te verdelen over {value} GPU’s. Kies een tensorverdeling die erop past.",
