@@ -52,7 +52,6 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
                                        "reserved_low_fraction",
                                        "reserved_high_fraction",
                                        "reserved_high_of_loss",
-                                       "varied_of_moving",
                                        "contexts",
                                        "collectives"};
   static constexpr Known kKnown = {"allocated_low_fraction",
@@ -60,7 +59,6 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
                                    "reserved_low_fraction",
                                    "reserved_high_fraction",
                                    "reserved_high_of_loss",
-                                   "varied_of_moving",
                                    "contexts",
                                    "collectives",
                                    "runs"};
@@ -74,7 +72,6 @@ void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
   overheads.reserved_low_fraction = ReadNumber(object, "reserved_low_fraction", 1);
   overheads.reserved_high_fraction = ReadNumber(object, "reserved_high_fraction", 10);
   overheads.reserved_high_of_loss = ReadNumber(object, "reserved_high_of_loss", 10);
-  overheads.varied_of_moving = ReadRange(object, "varied_of_moving", 10);
   overheads.collectives = ReadRange(object, "collectives", kMostBytes);
   object.Require("contexts");
   bool has_any = false;

@@ -1,6 +1,7 @@
 #include "core/memory/estimate.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -37,38 +38,14 @@ Range Capped(const Range& wish, const Range& need, double room) {
 
 /// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are
 /// large. Never below what is allocated.
-Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated,
-                    const Range& varied_share) {
-  const double moving = estimate.phases.peak_step - estimate.phases.between_steps;
-  const Range spread{
+Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated) {
+  const Range range{
       simulated * (1 - overheads.reserved_low_fraction), simulated,
       simulated * (1 + overheads.reserved_high_fraction) + overheads.reserved_high_of_loss * estimate.loss_bytes};
-  const Range range = spread + varied_share * moving;
   return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
 }
 
 Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept, pass.data); }
-
-/// A step's and the passes' around it.
-std::vector<AllocatorPlan> PlansOf(const Step& step, const Axes& axes, const std::vector<Pass>& passes) {
-  std::vector<AllocatorPlan> plans;
-  plans.reserve(1 + passes.size());
-  plans.emplace_back(step, axes);
-  for (const Pass& pass : passes) plans.emplace_back(pass.step, AxesOf(pass));
-  return plans;
-}
-
-/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
-/// known of a model too large to simulate.
-double SimulatedReserved(const std::vector<AllocatorPlan>& plans, const AllocatorUse& use, double waiting,
-                         double allocated) {
-  double reserved = allocated;
-  for (const AllocatorPlan& plan : plans) {
-    reserved = std::max(reserved, ReservedBytes(plan, use) + waiting);
-    waiting = 0;  // only the step itself has other micro-batches in flight
-  }
-  return reserved;
-}
 
 /// The passes' own peaks, and the step's where one of them is higher.
 void AddPasses(Phases& phases, const std::vector<Pass>& passes) {
@@ -105,6 +82,40 @@ TracedRank TraceRank(Workload workload) {
   return rank;
 }
 
+/// MEM-123  Where lengths vary a batch longer than all before asks for new blocks: those kept from shorter ones are too
+/// small for it, and stay beside. Each goes half of the way that is left to the longest, on average; these come before
+/// it, as shares of its length.
+constexpr std::array<double, 3> kShorterBatches = {0.5, 0.75, 0.875};
+
+/// What the allocator is run on.
+struct Plans {
+  std::vector<AllocatorPlan> steps;   ///< of one or more lengths, the one asked for last
+  std::vector<AllocatorPlan> passes;  ///< around it
+};
+
+Plans PlansOf(const TracedRank& rank) {
+  Plans plans;
+  Batch batch = rank.workload.batch;
+  const auto longest = static_cast<double>(batch.sequence_length);
+  if (batch.length_varies && batch.packing == Packing::kNone) {
+    for (const double share : kShorterBatches) {
+      batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * longest));
+      plans.steps.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));
+    }
+  }
+  plans.steps.emplace_back(rank.step, rank.axes);
+  for (const Pass& pass : rank.passes) plans.passes.emplace_back(pass.step, AxesOf(pass));
+  return plans;
+}
+
+/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
+/// known of a model too large to simulate. Only the step itself has other micro-batches waiting.
+double SimulatedReserved(const Plans& plans, const AllocatorUse& use, double waiting, double allocated) {
+  double reserved = std::max(allocated, ReservedBytes(plans.steps, use) + waiting);
+  for (const AllocatorPlan& pass : plans.passes) reserved = std::max(reserved, ReservedBytes({&pass, 1}, use));
+  return reserved;
+}
+
 /// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
 void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
   const Workload& workload = rank.workload;
@@ -123,18 +134,16 @@ void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* g
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
   estimate.allocated = Range{live, live, live} + library + spread;
 
-  const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
-  const Range varied_share = varied ? overheads.varied_of_moving : Range{};
-  const std::vector<AllocatorPlan> plans = PlansOf(rank.step, rank.axes, rank.passes);
+  const Plans plans = PlansOf(rank);
   const double waiting = rank.replay.waiting;
   estimate.simulated_reserved = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
-  estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved, varied_share);
+  estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
     use.full_card = true;
     const double least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
-    const Range need = ReservedRange(estimate, overheads, least, {});
+    const Range need = ReservedRange(estimate, overheads, least);
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.
     estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);

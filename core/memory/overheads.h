@@ -32,9 +32,6 @@ struct Overheads {
   /// And further above where a loss over whole logits scatters large blocks: a share of what the loss adds to the
   /// forward pass.
   double reserved_high_of_loss = 0;
-  /// What lengths that vary from batch to batch add to it, as blocks of ever new sizes find no hole that fits: a share
-  /// of all that comes and goes within a step (peak minus between_steps).
-  Range varied_of_moving;
   /// The driver's context and kernels on the card, outside torch's counters.
   struct Context {
     std::string architecture;  ///< of the GPU; empty for any

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,16 +25,19 @@ constexpr double kStatesThatMatter = 0.02;
 class Simulation {
  public:
   Simulation(const AllocatorPlan& plan, const AllocatorUse& use)
-      : plan_(plan),
+      : plan_(&plan),
         allocator_(use.expandable_segments, use.full_card),
         newest_(plan.bytes.size(), CachingAllocator::kNone) {}
+
+  /// The same step for another length, from here on. Nothing that events made is alive.
+  void Follow(const AllocatorPlan& plan) { plan_ = &plan; }
 
   /// Blocks that come first and stay: they fill their segments one after another.
   void Place(const std::vector<Resident>& residents) {
     for (const Resident& resident : residents) {
       const double bytes = BytesOf(resident);
       const auto count = static_cast<double>(resident.count);
-      if (plan_.IsSmall(resident.storage)) {
+      if (plan_->IsSmall(resident.storage)) {
         small_ += bytes * count;
         small_residents_ += bytes * count;
       } else if (bytes < kOwnSegmentFrom) {
@@ -58,7 +62,7 @@ class Simulation {
   void RunSections(double workspace_bytes) {
     bool in_backward = false;
     AllocateWorkspace(workspace_bytes);
-    for (const SectionPlan& section : plan_.sections) {
+    for (const SectionPlan& section : plan_->sections) {
       if (section.backward && !in_backward) AllocateWorkspace(workspace_bytes);
       in_backward = in_backward || section.backward;
       RunSection(section);
@@ -67,7 +71,7 @@ class Simulation {
 
   /// Gradients, and whatever else the events left alive.
   void FreeWhatEventsMade() {
-    for (const std::int32_t list : plan_.emptied) {
+    for (const std::int32_t list : plan_->emptied) {
       while (newest_[static_cast<std::size_t>(list)] != CachingAllocator::kNone) Pop(list);
     }
     small_ = small_residents_;
@@ -80,21 +84,21 @@ class Simulation {
   }
 
  private:
-  double BytesOf(const Resident& resident) const { return plan_.bytes[static_cast<std::size_t>(resident.storage)]; }
+  double BytesOf(const Resident& resident) const { return plan_->bytes[static_cast<std::size_t>(resident.storage)]; }
 
   void Change(const std::vector<Resident>& residents, std::int32_t sign) {
     for (const Resident& resident : residents) {
       const auto i = static_cast<std::size_t>(resident.storage);
-      const double bytes = plan_.bytes[i];
-      if (plan_.IsSmall(resident.storage)) {
+      const double bytes = plan_->bytes[i];
+      if (plan_->IsSmall(resident.storage)) {
         small_ += sign * bytes * static_cast<double>(resident.count);
         small_residents_ += sign * bytes * static_cast<double>(resident.count);
         small_peak_ = std::max(small_peak_, small_);
         continue;
       }
       const auto count = static_cast<std::int32_t>(resident.count);
-      Run({static_cast<std::int64_t>(bytes), plan_.lists[i], sign * count, plan_.step.storages[i].stream, false}, true,
-          1);
+      Run({static_cast<std::int64_t>(bytes), plan_->lists[i], sign * count, plan_->step.storages[i].stream, false},
+          true, 1);
     }
   }
 
@@ -102,7 +106,7 @@ class Simulation {
   /// that of a few layers as one block where the model has very many.
   void RunSection(const SectionPlan& section) {
     const std::int64_t repeats = section.repeats;
-    const auto whole = static_cast<std::int64_t>(std::ceil(plan_.whole_share * static_cast<double>(repeats)));
+    const auto whole = static_cast<std::int64_t>(std::ceil(plan_->whole_share * static_cast<double>(repeats)));
     if (!section.folds || whole >= repeats) {
       for (std::int64_t k = 0; k < repeats; ++k) Run(section.whole, section.backward, 1);
       return;
@@ -170,7 +174,7 @@ class Simulation {
     allocator_.Free(block);
   }
 
-  const AllocatorPlan& plan_;
+  const AllocatorPlan* plan_;
   CachingAllocator allocator_;
   std::vector<CachingAllocator::Block> newest_;  ///< of each list
   std::vector<CachingAllocator::Block> older_;   ///< of each block: the one made before it in the same list
@@ -195,17 +199,20 @@ bool IsBeyondSimulation(const AllocatorPlan& plan, double weights) {
 
 }  // namespace
 
-double ReservedBytes(const AllocatorPlan& plan, const AllocatorUse& use) {
-  const Step& step = plan.step;
-  const double weights = Sum(plan, step.weights);
+double ReservedBytes(std::span<const AllocatorPlan> steps, const AllocatorUse& use) {
+  const AllocatorPlan& last = steps.back();
+  const Step& step = last.step;
+  const double weights = Sum(last, step.weights);
   // A model that no machine holds has an answer in live bytes only.
-  if (IsBeyondSimulation(plan, weights)) return 0;
-  Simulation simulation(plan, use);
+  if (IsBeyondSimulation(last, weights)) return 0;
+  Simulation simulation(last, use);
   simulation.Place(step.weights);
   simulation.Place(step.weight_copies);
   simulation.Place(step.gradient_buffers);
-  const bool again = Sum(plan, step.optimizer_states) > kStatesThatMatter * weights;
-  for (int i = 0; i < (again ? 2 : 1); ++i) {
+  const bool again = Sum(last, step.optimizer_states) > kStatesThatMatter * weights;
+  const std::size_t runs = std::max<std::size_t>(steps.size(), again ? 2 : 1);
+  for (std::size_t i = 0; i < runs; ++i) {
+    simulation.Follow(steps[std::min(i, steps.size() - 1)]);
     if (step.gradients_alive) simulation.Allocate(step.trained);
     simulation.RunSections(i == 0 ? use.workspace_bytes : 0);
     if (i == 0) simulation.Allocate(step.optimizer_states);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "core/memory/allocator_plan.h"
 
 namespace tunefit {
@@ -13,10 +15,11 @@ struct AllocatorUse {
 };
 
 /// MEM-120  What the caching allocator holds for a step (torch.cuda.max_memory_reserved), simulated: the model's
-/// weights, a first step, the optimizer's states in the holes that it left, and a second step, in their order. Blocks
-/// of up to 1 MiB have a pool of their own, which is taken as full at its highest. Where a model has more events than
-/// `kSimulatedEvents` a step, repeated layers are run in full only now and then; the others make and free just what
-/// outlives them. 0 where the model is too large to be simulated at all.
-double ReservedBytes(const AllocatorPlan& plan, const AllocatorUse& use);
+/// weights, a first step, the optimizer's states in the holes that it left, and the steps after it, in their order.
+/// Blocks of up to 1 MiB have a pool of their own, which is taken as full at its highest. Where a model has more events
+/// than `kSimulatedEvents` a step, repeated layers are run in full only now and then; the others make and free just
+/// what outlives them. `steps`: one plan or more of the same step for other lengths, in the order they run; the last is
+/// repeated where one is too few. 0 where the model is too large to be simulated at all.
+double ReservedBytes(std::span<const AllocatorPlan> steps, const AllocatorUse& use);
 
 }  // namespace tunefit

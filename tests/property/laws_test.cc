@@ -370,7 +370,6 @@ TEST_F(Laws, RangesAreOrderedOnEveryCard) {
   overheads.reserved_low_fraction = 0.05;
   overheads.reserved_high_fraction = 0.2;
   overheads.reserved_high_of_loss = 0.5;
-  overheads.varied_of_moving = {0.1, 0.5, 1.2};
   overheads.contexts = {{"", {5e5, 6e5, 9e5}}};
   ForEachWorkload([&overheads](const Workload& workload) {
     const double device = EstimateMemory(workload, nullptr, overheads, Detail::kSummary).device.expected;

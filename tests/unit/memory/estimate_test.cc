@@ -12,7 +12,6 @@ Overheads SomeOverheads() {
   overheads.reserved_low_fraction = 0.05;
   overheads.reserved_high_fraction = 0.1;
   overheads.reserved_high_of_loss = 0.5;
-  overheads.varied_of_moving = {0.2, 0.4, 0.8};
   overheads.contexts = {{"", {5e8, 6e8, 9e8}}, {"Hopper", {5.5e8, 6e8, 6.5e8}}};
   return overheads;
 }

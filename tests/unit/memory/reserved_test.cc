@@ -30,7 +30,13 @@ class HandMadeStep {
     section.repeats = repeats;
     step.sections.push_back(section);
   }
-  double Reserved(const AllocatorUse& use = {}) const { return ReservedBytes({step, Axes::Of(1, 1, {})}, use) / kMiB; }
+  double Reserved(const AllocatorUse& use = {}) const { return ReservedFor({1}, use); }
+  /// Steps of so many tokens, one after another.
+  double ReservedFor(const std::vector<double>& lengths, const AllocatorUse& use = {}) const {
+    std::vector<AllocatorPlan> plans;
+    for (const double tokens : lengths) plans.emplace_back(step, Axes::Of(1, tokens, {}));
+    return ReservedBytes(plans, use) / kMiB;
+  }
 
   Step step;
 };
@@ -72,6 +78,17 @@ TEST(ReservedBytes, OneTracedLayerStandsForMany) {
   EXPECT_EQ(hand.Reserved(), 60);  // two at a time
 }
 
+TEST(ReservedBytes, ALongerBatchFitsInNothingThatWasKept) {
+  HandMadeStep hand;
+  const StorageId logits = hand.Add(50);
+  hand.Section(Moment::kForward, 1, {{logits, 1}, {logits, -1}});
+  EXPECT_EQ(hand.ReservedFor({4}), 200);
+  EXPECT_EQ(hand.ReservedFor({2, 3, 4}), 100 + 150 + 200);
+  EXPECT_EQ(hand.ReservedFor({4, 3, 2}), 200);                                 // shorter ones do fit
+  EXPECT_EQ(hand.ReservedFor({2, 3, 4}, {.full_card = true}), 200);            // and a full card gives them back
+  EXPECT_EQ(hand.ReservedFor({2, 3, 4}, {.expandable_segments = true}), 200);  // one segment grows
+}
+
 TEST(ReservedBytes, TwoWorkspacesOfTheMathLibrary) {
   HandMadeStep hand;
   const StorageId a = hand.Add(30);
@@ -88,7 +105,8 @@ TEST(ReservedBytes, IsNeverBelowWhatIsAlive) {
     for (const double tokens : {256, 1000, 4096}) {
       const Axes axes = Axes::Of(1, tokens, step.chunk);
       const Replay replay = ReplayStep(step, axes);
-      EXPECT_GE(ReservedBytes({step, axes}, {}), std::max(replay.peak_forward.bytes, replay.peak_backward.bytes));
+      const AllocatorPlan plan(step, axes);
+      EXPECT_GE(ReservedBytes({&plan, 1}, {}), std::max(replay.peak_forward.bytes, replay.peak_backward.bytes));
     }
   }
 }
