@@ -154,6 +154,11 @@ void RefuseShard(Refuser& refuser, const RequestFields& request) {
   if (of_deepspeed || has_expert_ranks || (divides && *fields.shard == 1)) {
     refuser.Refuse("parallel.shard", std::to_string(*fields.shard));
   }
+  // MiCS's groups and hpZ's second shards both say which ranks gather from which.
+  const std::int64_t second = fields.zero.zero_hpz_partition_size.value_or(1);
+  if (strategy == "zero3" && second > 1) {
+    refuser.Refuse("parallel.zero.zero_hpz_partition_size", std::to_string(second));
+  }
 }
 
 void RefuseParallel(Refuser& refuser, const RequestFields& request) {
