@@ -1,17 +1,15 @@
 #include "core/memory/estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 
+#include "core/memory/device_bytes.h"
 #include "core/memory/ledger.h"
 #include "core/memory/moments.h"
-#include "core/memory/replay.h"
-#include "core/memory/reserved.h"
+#include "core/memory/recipe_bytes.h"
+#include "core/memory/traced_rank.h"
 #include "core/model/ranks.h"
-#include "core/trace/optimizer.h"
-#include "core/trace/passes.h"
 #include "core/trace/training_step.h"
 
 namespace tunefit {
@@ -30,23 +28,6 @@ Phases PhasesOf(const Replay& replay) {
   return phases;
 }
 
-/// The most a card shows: its own memory, or what cannot be given back where that is more.
-Range Capped(const Range& wish, const Range& need, double room) {
-  return {std::min(wish.low, std::max(need.low, room)), std::min(wish.expected, std::max(need.expected, room)),
-          std::min(wish.high, std::max(need.high, room))};
-}
-
-/// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are
-/// large. Never below what is allocated.
-Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated) {
-  const Range range{
-      simulated * (1 - overheads.reserved_low_fraction), simulated,
-      simulated * (1 + overheads.reserved_high_fraction) + overheads.reserved_high_of_loss * estimate.loss_bytes};
-  return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
-}
-
-Axes AxesOf(const Pass& pass) { return Axes::Of(pass.sequences, pass.length, pass.step.chunk, pass.kept, pass.data); }
-
 /// The passes' own peaks, and the step's where one of them is higher.
 void AddPasses(Phases& phases, const std::vector<Pass>& passes) {
   for (const Pass& pass : passes) {
@@ -54,111 +35,6 @@ void AddPasses(Phases& phases, const std::vector<Pass>& passes) {
     (pass.moment == Moment::kRollout ? phases.rollout : phases.evaluate) = peak;
     phases.peak_step = std::max(phases.peak_step, peak);
   }
-}
-
-/// A rank's step with what runs between steps, traced and, for one batch and length, replayed.
-struct TracedRank {
-  Workload workload;
-  Step step;
-  Axes axes;
-  Replay replay;
-  std::vector<Pass> passes;
-};
-
-/// The same step for sequences of another number or length.
-void SetBatch(TracedRank& rank, const Batch& batch) {
-  rank.workload.batch = batch;
-  rank.axes = AxesOf(rank.step, rank.workload, batch);
-  rank.replay = ReplayStep(rank.step, rank.axes);
-  rank.passes = TracePasses(rank.workload);
-}
-
-TracedRank TraceRank(Workload workload) {
-  TracedRank rank;
-  rank.step = TraceTrainingStep(workload);
-  const Batch batch = workload.batch;
-  rank.workload = std::move(workload);
-  SetBatch(rank, batch);
-  return rank;
-}
-
-/// MEM-123  Where lengths vary a batch longer than all before asks for new blocks: those kept from shorter ones are too
-/// small for it, and stay beside. Each goes half of the way that is left to the longest, on average; these come before
-/// it, as shares of its length.
-constexpr std::array<double, 3> kShorterBatches = {0.5, 0.75, 0.875};
-
-/// What the allocator is run on.
-struct Plans {
-  std::vector<AllocatorPlan> steps;   ///< of one or more lengths, the one asked for last
-  std::vector<AllocatorPlan> passes;  ///< around it
-};
-
-Plans PlansOf(const TracedRank& rank) {
-  Plans plans;
-  Batch batch = rank.workload.batch;
-  const auto longest = static_cast<double>(batch.sequence_length);
-  if (batch.length_varies && batch.packing == Packing::kNone) {
-    for (const double share : kShorterBatches) {
-      batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * longest));
-      plans.steps.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));
-    }
-  }
-  plans.steps.emplace_back(rank.step, rank.axes);
-  for (const Pass& pass : rank.passes) plans.passes.emplace_back(pass.step, AxesOf(pass));
-  return plans;
-}
-
-/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
-/// known of a model too large to simulate. Only the step itself has other micro-batches waiting.
-double SimulatedReserved(const Plans& plans, const AllocatorUse& use, double waiting, double allocated) {
-  double reserved = std::max(allocated, ReservedBytes(plans.steps, use) + waiting);
-  for (const AllocatorPlan& pass : plans.passes) reserved = std::max(reserved, ReservedBytes({&pass, 1}, use));
-  return reserved;
-}
-
-/// MEM-3  From live bytes to allocated, reserved and device: see core/memory/overheads.h.
-void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
-  const Workload& workload = rank.workload;
-  const double live = estimate.phases.peak_step;
-  AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
-                   .workspace_bytes = BlasWorkspaceBytes(gpu)};
-  const double workspaces = 2 * use.workspace_bytes;
-  const Range library{workspaces, workspaces, workspaces};
-  const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
-  const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
-  // Cards of one process copy to each other without NCCL.
-  const bool uses_nccl = workload.parallel.gpus > 1 && !IsPlaced(workload.parallel);
-  const Range collectives = uses_nccl ? overheads.collectives : Range{};
-  const Range context = driver + collectives;
-  const double paged_bytes = SumResidents(rank.step, rank.step.paged_states, rank.axes);
-  Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
-  estimate.allocated = Range{live, live, live} + library + spread;
-
-  const Plans plans = PlansOf(rank);
-  const double waiting = rank.replay.waiting;
-  estimate.simulated_reserved = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
-  estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved);
-  estimate.device = estimate.reserved + context + paged;
-  if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
-    // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
-    use.full_card = true;
-    const double least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
-    const Range need = ReservedRange(estimate, overheads, least);
-    estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
-    // Pages go back to the host before anything else fails: no need of theirs is on the card.
-    estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);
-    const double left = estimate.device.expected - estimate.reserved.expected - context.expected;
-    paged.expected = std::clamp(left, 0.0, paged_bytes);
-  }
-  const double kept = estimate.reserved.expected - estimate.allocated.expected;
-  const Range kept_range{std::min(kept, estimate.reserved.low - estimate.allocated.low), kept,
-                         std::max(kept, estimate.reserved.high - estimate.allocated.high)};
-  estimate.overheads = {{"library_workspace", library},
-                        {"live_spread", spread},
-                        {"allocator_slack", kept_range},
-                        {"cuda_context", driver}};
-  if (collectives.high > 0) estimate.overheads.push_back({"collective_buffers", collectives});
-  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
 }
 
 std::vector<TimelinePoint> TimelineOf(const Step& step, const Replay& replay) {
@@ -176,59 +52,6 @@ std::vector<TimelinePoint> TimelineOf(const Step& step, const Replay& replay) {
     }
   }
   return timeline;
-}
-
-/// Bytes of these residents as they are counted, without the allocator's rounding. Step counters are left out.
-double PlainBytes(const Step& step, const std::vector<Resident>& residents) {
-  double bytes = 0;
-  for (const Resident& resident : residents) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(resident.storage)];
-    if (storage.elements.coefficient <= 1) continue;
-    bytes += static_cast<double>(resident.count) * storage.elements.coefficient * BytesPerElement(storage.dtype);
-  }
-  return bytes;
-}
-
-/// What a frozen parameter costs on average, its scales included; 0 where none is frozen.
-double FrozenBytes(const Step& step) {
-  std::vector<bool> trained(step.storages.size(), false);
-  for (const Resident& weight : step.trained) trained[static_cast<std::size_t>(weight.storage)] = true;
-  for (const Resident& weight : step.idle) trained[static_cast<std::size_t>(weight.storage)] = true;
-  double bytes = 0;
-  double parameters = 0;
-  for (const std::vector<Resident>* weights : {&step.weights, &step.host.parameters, &step.nvme.parameters}) {
-    for (const Resident& weight : *weights) {
-      const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
-      if (trained[static_cast<std::size_t>(weight.storage)]) continue;
-      if (storage.term >= Term::kReferenceModel) continue;  // models beside the trained one, engines
-      const double elements = static_cast<double>(weight.count) * storage.elements.coefficient;
-      bytes += elements * BytesPerElement(storage.dtype);
-      if (storage.term == Term::kWeights) parameters += elements;
-    }
-  }
-  return parameters > 0 ? bytes / parameters : 0;
-}
-
-RecipeBytes RecipeOf(const Step& step, const Workload& workload) {
-  const double trained = CountElements(step, step.trained);
-  if (trained == 0) return {0, 0, 0, 0, FrozenBytes(step)};
-  RecipeBytes recipe;
-  recipe.weights = PlainBytes(step, step.trained) / trained;
-  double buffered = 0;
-  for (const Resident& buffer : step.gradient_buffers) {
-    if (step.storages[static_cast<std::size_t>(buffer.storage)].term != Term::kGradients) continue;
-    buffered += PlainBytes(step, {buffer});
-  }
-  const double with_idle = CountTrainedElements(step);  // those without a gradient are in every buffer
-  recipe.gradients = buffered > 0 ? buffered / with_idle : recipe.weights;
-  if (GradientsAfterBackward(workload) == GradientFate::kIsApplied) recipe.gradients = 0;
-  const double with_states = MakesStatesAtOnce(workload) ? with_idle : trained;
-  recipe.optimizer_states = (PlainBytes(step, step.optimizer_states) + PlainBytes(step, step.paged_states) +
-                             PlainBytes(step, step.host.states) + PlainBytes(step, step.nvme.states)) /
-                            with_states;
-  recipe.optimizer_transient = PlainBytes(step, step.optimizer_transient) / with_states;
-  recipe.frozen = FrozenBytes(step);
-  return recipe;
 }
 
 double LossBytes(const Step& step, const Replay& replay) {

@@ -1,0 +1,108 @@
+#include "core/memory/device_bytes.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/memory/moments.h"
+#include "core/memory/reserved.h"
+
+namespace tunefit {
+namespace {
+
+/// The most a card shows: its own memory, or what cannot be given back where that is more.
+Range Capped(const Range& wish, const Range& need, double room) {
+  return {std::min(wish.low, std::max(need.low, room)), std::min(wish.expected, std::max(need.expected, room)),
+          std::min(wish.high, std::max(need.high, room))};
+}
+
+/// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are
+/// large. Never below what is allocated.
+Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated) {
+  const Range range{
+      simulated * (1 - overheads.reserved_low_fraction), simulated,
+      simulated * (1 + overheads.reserved_high_fraction) + overheads.reserved_high_of_loss * estimate.loss_bytes};
+  return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
+}
+
+/// MEM-123  Where lengths vary a batch longer than all before asks for new blocks: those kept from shorter ones are too
+/// small for it, and stay beside. Each goes half of the way that is left to the longest, on average; these come before
+/// it, as shares of its length.
+constexpr std::array<double, 3> kShorterBatches = {0.5, 0.75, 0.875};
+
+/// What the allocator is run on.
+struct Plans {
+  std::vector<AllocatorPlan> steps;   ///< of one or more lengths, the one asked for last
+  std::vector<AllocatorPlan> passes;  ///< around it
+};
+
+Plans PlansOf(const TracedRank& rank) {
+  Plans plans;
+  Batch batch = rank.workload.batch;
+  const auto longest = static_cast<double>(batch.sequence_length);
+  if (batch.length_varies && batch.packing == Packing::kNone) {
+    for (const double share : kShorterBatches) {
+      batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * longest));
+      plans.steps.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));
+    }
+  }
+  plans.steps.emplace_back(rank.step, rank.axes);
+  for (const Pass& pass : rank.passes) plans.passes.emplace_back(pass.step, AxesOf(pass));
+  return plans;
+}
+
+/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
+/// known of a model too large to simulate. Only the step itself has other micro-batches waiting.
+double SimulatedReserved(const Plans& plans, const AllocatorUse& use, double waiting, double allocated) {
+  double reserved = std::max(allocated, ReservedBytes(plans.steps, use) + waiting);
+  for (const AllocatorPlan& pass : plans.passes) reserved = std::max(reserved, ReservedBytes({&pass, 1}, use));
+  return reserved;
+}
+
+}  // namespace
+
+void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
+  const Workload& workload = rank.workload;
+  const double live = estimate.phases.peak_step;
+  AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
+                   .workspace_bytes = BlasWorkspaceBytes(gpu)};
+  const double workspaces = 2 * use.workspace_bytes;
+  const Range library{workspaces, workspaces, workspaces};
+  const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
+  const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
+  // Cards of one process copy to each other without NCCL.
+  const bool uses_nccl = workload.parallel.gpus > 1 && !IsPlaced(workload.parallel);
+  const Range collectives = uses_nccl ? overheads.collectives : Range{};
+  const Range context = driver + collectives;
+  const double paged_bytes = SumResidents(rank.step, rank.step.paged_states, rank.axes);
+  Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
+  estimate.allocated = Range{live, live, live} + library + spread;
+
+  const Plans plans = PlansOf(rank);
+  const double waiting = rank.replay.waiting;
+  estimate.simulated_reserved = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
+  estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved);
+  estimate.device = estimate.reserved + context + paged;
+  if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
+    // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
+    use.full_card = true;
+    const double least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
+    const Range need = ReservedRange(estimate, overheads, least);
+    estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
+    // Pages go back to the host before anything else fails: no need of theirs is on the card.
+    estimate.device = Capped(estimate.device, need + context, gpu->usable_bytes);
+    const double left = estimate.device.expected - estimate.reserved.expected - context.expected;
+    paged.expected = std::clamp(left, 0.0, paged_bytes);
+  }
+  const double kept = estimate.reserved.expected - estimate.allocated.expected;
+  const Range kept_range{std::min(kept, estimate.reserved.low - estimate.allocated.low), kept,
+                         std::max(kept, estimate.reserved.high - estimate.allocated.high)};
+  estimate.overheads = {{"library_workspace", library},
+                        {"live_spread", spread},
+                        {"allocator_slack", kept_range},
+                        {"cuda_context", driver}};
+  if (collectives.high > 0) estimate.overheads.push_back({"collective_buffers", collectives});
+  if (paged_bytes > 0) estimate.overheads.push_back({"paged_optimizer_states", paged});
+}
+
+}  // namespace tunefit
