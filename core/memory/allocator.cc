@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace tunefit {
 namespace {
@@ -13,6 +14,8 @@ constexpr std::int64_t kSharedSegment = 20 * kMiB;
 constexpr std::int64_t kOwnSegmentFrom = 10 * kMiB;
 constexpr std::int64_t kSegmentGranule = 2 * kMiB;
 constexpr std::int64_t kSmallSize = kMiB;
+/// Pieces of a bin beyond which a tree stands over its list.
+constexpr std::int32_t kMostListed = 32;
 
 std::int64_t RoundUp(std::int64_t bytes, std::int64_t granule) { return (bytes + granule - 1) / granule * granule; }
 
@@ -26,12 +29,31 @@ int CachingAllocator::BinOf(std::int64_t bytes) {
   return std::min((doubling - kFirstDoubling) * 8 + eighth, kBins - 1);
 }
 
+bool CachingAllocator::IsBefore(const Piece& a, std::int64_t bytes, std::int64_t address) {
+  return a.bytes < bytes || (a.bytes == bytes && a.address < address);
+}
+
+/// The first piece of a bin that does not come before one of so many bytes at that address.
+CachingAllocator::Block CachingAllocator::FirstFrom(const Bin& bin, std::int64_t bytes, std::int64_t address) {
+  Block found = bin.first;
+  if (bin.root == kNone) {
+    while (found != kNone && IsBefore(At(found), bytes, address)) found = At(found).next;
+    return found;
+  }
+  found = kNone;
+  for (Block at = bin.root; at != kNone;) {
+    const bool before = IsBefore(At(at), bytes, address);
+    if (!before) found = at;
+    at = before ? At(at).larger : At(at).smaller;
+  }
+  return found;
+}
+
 /// The smallest free piece that holds so much, the one at the lowest address among equal ones.
 CachingAllocator::Block CachingAllocator::FindFree(std::int64_t bytes, std::uint8_t stream) {
   const FreePieces& free = free_[stream];
   const int bin = BinOf(bytes);
-  Block found = free.bins[static_cast<std::size_t>(bin)].smallest;
-  while (found != kNone && At(found).bytes < bytes) found = At(found).larger;
+  const Block found = FirstFrom(free.bins[static_cast<std::size_t>(bin)], bytes, 0);
   if (found != kNone) return found;
   // Whatever a later bin has is larger.
   auto word = static_cast<std::size_t>(bin + 1) / 64;
@@ -41,7 +63,7 @@ CachingAllocator::Block CachingAllocator::FindFree(std::int64_t bytes, std::uint
     if (++word == free.filled.size()) return kNone;
     later = free.filled[word];
   }
-  return free.bins[64 * word + static_cast<std::size_t>(std::countr_zero(later))].smallest;
+  return free.bins[64 * word + static_cast<std::size_t>(std::countr_zero(later))].first;
 }
 
 CachingAllocator::Block CachingAllocator::NewPiece(const Piece& piece) {
@@ -69,8 +91,8 @@ void CachingAllocator::ReleaseFreeSegments() {
   if (free_segments_ == 0) return;
   for (const FreePieces& free : free_) {
     for (const Bin& bin : free.bins) {
-      for (Block block = bin.smallest; block != kNone;) {
-        const Block next = At(block).larger;
+      for (Block block = bin.first; block != kNone;) {
+        const Block next = At(block).next;
         if (At(block).IsSegment()) {
           reserved_ -= At(block).bytes;
           RemoveFree(block);
@@ -127,9 +149,10 @@ CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes, Stream st
   const Block found = FindFree(bytes, of);
   if (found != kNone) {
     const std::int64_t there = At(found).bytes;
+    const std::int64_t address = At(found).address;
     if (Splits(there - bytes)) {
       const Block head = CutHead(found, bytes);
-      Reposition(found, there);
+      Reposition(found, there, address);
       return head;
     }
     RemoveFree(found);
@@ -143,8 +166,44 @@ CachingAllocator::Block CachingAllocator::Allocate(std::int64_t bytes, Stream st
   return head;
 }
 
-bool CachingAllocator::IsBefore(const Piece& a, const Piece& b) {
-  return a.bytes < b.bytes || (a.bytes == b.bytes && a.address < b.address);
+/// Knuth's multiplicative hash: the same tree every time, and as shallow as one of random priorities.
+std::uint32_t CachingAllocator::PriorityOf(Block block) { return static_cast<std::uint32_t>(block) * 2654435769U; }
+
+/// Below all of higher priority; what stood there is split around it.
+void CachingAllocator::AddToTree(Bin& bin, Block block) {
+  const std::int64_t bytes = At(block).bytes;
+  const std::int64_t address = At(block).address;
+  Block* link = &bin.root;
+  while (*link != kNone && PriorityOf(*link) >= PriorityOf(block)) {
+    link = IsBefore(At(*link), bytes, address) ? &At(*link).larger : &At(*link).smaller;
+  }
+  Block rest = std::exchange(*link, block);
+  Block* smaller = &At(block).smaller;
+  Block* larger = &At(block).larger;
+  while (rest != kNone) {
+    const bool before = IsBefore(At(rest), bytes, address);
+    Block*& side = before ? smaller : larger;
+    *side = rest;
+    side = before ? &At(rest).larger : &At(rest).smaller;
+    rest = *side;
+  }
+  *smaller = *larger = kNone;
+}
+
+/// The two trees below it are joined.
+void CachingAllocator::RemoveFromTree(Bin& bin, Block block, std::int64_t bytes, std::int64_t address) {
+  Block* link = &bin.root;
+  while (*link != block) link = IsBefore(At(*link), bytes, address) ? &At(*link).larger : &At(*link).smaller;
+  Block smaller = At(block).smaller;
+  Block larger = At(block).larger;
+  while (smaller != kNone && larger != kNone) {
+    const bool takes_smaller = PriorityOf(smaller) > PriorityOf(larger);
+    Block& top = takes_smaller ? smaller : larger;
+    *link = top;
+    link = takes_smaller ? &At(top).larger : &At(top).smaller;
+    top = *link;
+  }
+  *link = smaller != kNone ? smaller : larger;
 }
 
 /// Into its bin. Pieces of up to 1 MiB, which no request looks for, are in none.
@@ -156,43 +215,42 @@ void CachingAllocator::Link(Block block) {
   Bin& bin = free.bins[index];
   free.filled[index / 64] |= std::uint64_t{1} << index % 64;
   // Forward frees from low addresses to high, backward from high to low: the place is mostly at an end.
-  Block smaller = bin.largest;
-  Block larger = kNone;
-  if (smaller != kNone && !IsBefore(At(smaller), piece)) {
-    smaller = kNone;
-    larger = bin.smallest;
-    while (IsBefore(At(larger), piece)) {
-      smaller = larger;
-      larger = At(larger).larger;
-    }
+  const bool at_end = bin.last == kNone || IsBefore(At(bin.last), piece.bytes, piece.address);
+  piece.next = at_end ? kNone : FirstFrom(bin, piece.bytes, piece.address);
+  piece.previous = piece.next == kNone ? bin.last : At(piece.next).previous;
+  (piece.previous == kNone ? bin.first : At(piece.previous).next) = block;
+  (piece.next == kNone ? bin.last : At(piece.next).previous) = block;
+  ++bin.count;
+  if (bin.root != kNone) {
+    AddToTree(bin, block);
+  } else if (bin.count > kMostListed) {
+    for (Block each = bin.first; each != kNone; each = At(each).next) AddToTree(bin, each);
   }
-  piece.smaller = smaller;
-  piece.larger = larger;
-  (smaller == kNone ? bin.smallest : At(smaller).larger) = block;
-  (larger == kNone ? bin.largest : At(larger).smaller) = block;
 }
 
-/// Out of the bin where it is as a piece of so many bytes.
-void CachingAllocator::Unlink(Block block, std::int64_t bytes) {
+/// Out of the bin where it is as a piece of so many bytes at that address.
+void CachingAllocator::Unlink(Block block, std::int64_t bytes, std::int64_t address) {
   if (bytes <= kSmallSize) return;
   const Piece& piece = At(block);
   const auto index = static_cast<std::size_t>(BinOf(bytes));
   FreePieces& free = free_[piece.stream];
   Bin& bin = free.bins[index];
-  (piece.smaller == kNone ? bin.smallest : At(piece.smaller).larger) = piece.larger;
-  (piece.larger == kNone ? bin.largest : At(piece.larger).smaller) = piece.smaller;
-  if (bin.smallest == kNone) free.filled[index / 64] &= ~(std::uint64_t{1} << index % 64);
+  (piece.previous == kNone ? bin.first : At(piece.previous).next) = piece.next;
+  (piece.next == kNone ? bin.last : At(piece.next).previous) = piece.previous;
+  if (bin.root != kNone) RemoveFromTree(bin, block, bytes, address);
+  if (--bin.count < kMostListed / 2) bin.root = kNone;
+  if (bin.first == kNone) free.filled[index / 64] &= ~(std::uint64_t{1} << index % 64);
 }
 
-/// A free piece that had so many bytes: it mostly keeps its place.
-void CachingAllocator::Reposition(Block block, std::int64_t bytes) {
+/// A free piece that had so many bytes at that address: between its neighbours it mostly keeps its place.
+void CachingAllocator::Reposition(Block block, std::int64_t bytes, std::int64_t address) {
   const Piece& piece = At(block);
-  if (bytes > kSmallSize && piece.bytes > kSmallSize && BinOf(bytes) == BinOf(piece.bytes) &&
-      (piece.smaller == kNone || IsBefore(At(piece.smaller), piece)) &&
-      (piece.larger == kNone || IsBefore(piece, At(piece.larger)))) {
-    return;
+  if (bytes > kSmallSize && piece.bytes > kSmallSize && BinOf(bytes) == BinOf(piece.bytes)) {
+    const bool after = piece.previous == kNone || IsBefore(At(piece.previous), piece.bytes, piece.address);
+    const bool before = piece.next == kNone || !IsBefore(At(piece.next), piece.bytes, piece.address);
+    if (after && before) return;
   }
-  Unlink(block, bytes);
+  Unlink(block, bytes, address);
   Link(block);
 }
 
@@ -205,7 +263,7 @@ void CachingAllocator::AddFree(Block block) {
 void CachingAllocator::RemoveFree(Block block) {
   At(block).free = false;
   if (At(block).IsSegment()) --free_segments_;
-  Unlink(block, At(block).bytes);
+  Unlink(block, At(block).bytes, At(block).address);
 }
 
 /// Takes in the piece before it, which is in no bin.
@@ -241,8 +299,9 @@ void CachingAllocator::Free(Block block) {
   }
   const Block whole = last_is_free ? last : next;
   const std::int64_t bytes = At(whole).bytes;
+  const std::int64_t address = At(whole).address;
   if (last_is_free && next_is_free) {
-    Unlink(next, At(next).bytes);
+    Unlink(next, At(next).bytes, At(next).address);
     JoinNext(block);
   }
   if (last_is_free) {
@@ -251,7 +310,7 @@ void CachingAllocator::Free(Block block) {
     JoinLast(whole);
   }
   if (At(whole).IsSegment()) ++free_segments_;
-  Reposition(whole, bytes);
+  Reposition(whole, bytes, address);
 }
 
 }  // namespace tunefit

@@ -33,7 +33,8 @@ class CachingAllocator {
     std::int64_t address = 0;
     std::int64_t bytes = 0;
     Block before = kNone, after = kNone;    ///< neighbours in the segment
-    Block smaller = kNone, larger = kNone;  ///< neighbours in the bin of a free piece
+    Block previous = kNone, next = kNone;   ///< neighbours in the bin of a free piece
+    Block smaller = kNone, larger = kNone;  ///< the trees below it, where the bin has one
     bool free = false;
     std::uint8_t stream = 0;
 
@@ -42,20 +43,26 @@ class CachingAllocator {
 
   /// Eight bins to a doubling, from 1 MiB to 8 TiB; the last holds what is larger still.
   static constexpr int kBins = 8 * 23;
+  /// A list by size, then by address. Over a long one, for thousands of equal pieces may be free at once, stands a
+  /// tree that hashed priorities keep shallow (a treap).
   struct Bin {
-    Block smallest = kNone, largest = kNone;
+    Block first = kNone, last = kNone;
+    Block root = kNone;
+    std::int32_t count = 0;
   };
-  /// A stream's free pieces that could hold a request: those of a bin by size, then by address.
+  /// A stream's free pieces that could hold a request.
   struct FreePieces {
     std::array<Bin, kBins> bins;
     std::array<std::uint64_t, (kBins + 63) / 64> filled = {};  ///< a bit for each bin that is not empty
   };
 
   static int BinOf(std::int64_t bytes);
-  static bool IsBefore(const Piece& a, const Piece& b);
+  static bool IsBefore(const Piece& a, std::int64_t bytes, std::int64_t address);
+  static std::uint32_t PriorityOf(Block block);
   bool Splits(std::int64_t rest) const;
   Piece& At(Block block) { return pieces_[static_cast<std::size_t>(block)]; }
 
+  Block FirstFrom(const Bin& bin, std::int64_t bytes, std::int64_t address);
   Block FindFree(std::int64_t bytes, std::uint8_t stream);
   Block NewPiece(const Piece& piece);
   Block NewSegment(std::int64_t bytes, std::uint8_t stream);
@@ -63,9 +70,11 @@ class CachingAllocator {
   Block CutHead(Block block, std::int64_t bytes);
   void ReleaseFreeSegments();
 
+  void AddToTree(Bin& bin, Block block);
+  void RemoveFromTree(Bin& bin, Block block, std::int64_t bytes, std::int64_t address);
   void Link(Block block);
-  void Unlink(Block block, std::int64_t bytes);
-  void Reposition(Block block, std::int64_t bytes);
+  void Unlink(Block block, std::int64_t bytes, std::int64_t address);
+  void Reposition(Block block, std::int64_t bytes, std::int64_t address);
   void AddFree(Block block);
   void RemoveFree(Block block);
   void JoinNext(Block block);
