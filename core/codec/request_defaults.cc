@@ -116,11 +116,16 @@ void Completer::TakeIa3Modules(const Architecture& architecture) {
   if (method.feedforward_modules) return;
   std::vector<Word>& feedforward = method.feedforward_modules.emplace();
   const Targets& targets = *method.target_modules;
-  for (const Word name : known->feedforward) {
-    // Of modules that are no targets PEFT's own list has no effect, and said it would be refused.
-    const auto is_it = [name](Word target) { return target.ends_with(name) || name.ends_with(target); };
-    const bool among = std::any_of(targets.modules.begin(), targets.modules.end(), is_it);
-    if (targets.all_linear || among) feedforward.push_back(name);
+  if (targets.all_linear) feedforward.assign(known->feedforward.begin(), known->feedforward.end());
+  // Of modules that are no targets PEFT's own list has no effect, and said it would be refused: those that are, as the
+  // targets are written.
+  const std::vector<AdaptableModule> modules = AdaptableModules(architecture);
+  for (const Word target : targets.modules) {
+    const bool is_one = std::any_of(modules.begin(), modules.end(), [&](const AdaptableModule& module) {
+      const auto ends_it = [&module](Word name) { return std::string_view(module.path).ends_with(name); };
+      return Selects(target, module) && std::any_of(known->feedforward.begin(), known->feedforward.end(), ends_it);
+    });
+    if (is_one) feedforward.push_back(target);
   }
   Assume("method.feedforward_modules", JsonText(feedforward), "core_default");
 }
@@ -226,7 +231,8 @@ void Completer::CompleteLengths(Task task) {
   Field<std::int64_t>& sequence = request_.batch.sequence_length;
   const auto rest = [&sequence](std::int64_t taken) { return std::max<std::int64_t>(1, *sequence - taken); };
   if (!rollout.completion_length) {
-    const std::int64_t usual = task == Task::kGrpo ? kGrpoCompletion : kPpoCompletion;
+    std::int64_t usual = task == Task::kGrpo ? kGrpoCompletion : kPpoCompletion;
+    if (sequence) usual = std::min(usual, std::max<std::int64_t>(1, *sequence / 2));
     const bool left = sequence && rollout.prompt_length;
     Take(rollout.completion_length, left ? rest(*rollout.prompt_length) : usual, "rollout.completion_length");
   }

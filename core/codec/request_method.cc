@@ -160,29 +160,27 @@ void Resolver::ResolveTargets() {
   }
 }
 
-/// peft tuners/ia3/model.py, _check_target_module_feedforward: the end of a path, whatever stands before it. They are a
-/// part of the targets (IA3Config.__post_init__).
+/// peft tuners/ia3/model.py, _check_target_module_feedforward: the end of a path, whatever stands before it. The names
+/// must be among the targets' (IA3Config.__post_init__).
 void Resolver::ResolveFeedForward() {
   const std::vector<Word>& names = *reading_.completed.method.feedforward_modules;
+  const Targets& targets = *reading_.completed.method.target_modules;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string field = "method.feedforward_modules." + std::to_string(i);
-    bool found = false;
-    bool targeted = method_.all_linear;
-    for (const AdaptableModule& module : modules_) {
-      if (!std::string_view(module.path).ends_with(names[i])) continue;
-      found = true;
-      const std::vector<std::string>& targets = method_.target_modules;
-      targeted = targeted || std::find(targets.begin(), targets.end(), module.name) != targets.end();
-      method_.feedforward_modules.emplace_back(module.name);
-    }
-    if (!found) {
-      UnknownModule(field, names[i], Severity::kWarning);
-    } else if (!targeted) {
+    if (!targets.all_linear && !IsAmong(names[i], targets.modules)) {
       const std::string shown = Shortened(names[i]);
       AddIssue(reading_.issues, "not_a_target", field,
                Join({"\"", shown, "\" is not among the target modules, and PEFT then refuses it here."}),
                {{"value", shown}});
+      continue;
     }
+    bool found = false;
+    for (const AdaptableModule& module : modules_) {
+      if (!std::string_view(module.path).ends_with(names[i])) continue;
+      found = true;
+      method_.feedforward_modules.emplace_back(module.name);
+    }
+    if (!found) UnknownModule(field, names[i], Severity::kWarning);
   }
 }
 

@@ -87,6 +87,13 @@ void RefuseMethod(Refuser& refuser, const RequestReading& reading) {
                        "Prefix tuning, which learns keys and values of every layer, is not modelled yet; "
                        "prompt_tuning, which learns embeddings before the sequence, is.");
   }
+  if (kind == "lora" && reading.stack->habits.model.joined_qkv != JoinedQkv::kNo) {
+    // LitGPT has neither DoRA nor ranks of its own for a module.
+    if (*request.method.dora) refuser.Refuse("method.dora", "true");
+    if (request.method.rank_pattern != nullptr && !request.method.rank_pattern->members.empty()) {
+      refuser.Refuse("method.rank_pattern", Shortened(request.method.rank_pattern->members.front().key));
+    }
+  }
   if (kind != "ia3" && kind != "prompt_tuning") return;
   const auto& stacks = words::modelled::kPeftStacks;
   if (std::find(stacks.begin(), stacks.end(), *request.stack) == stacks.end()) refuser.Refuse("method.kind", kind);

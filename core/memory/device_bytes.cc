@@ -16,12 +16,19 @@ Range Capped(const Range& wish, const Range& need, double room) {
           std::min(wish.high, std::max(need.high, room))};
 }
 
+/// What the simulated allocator holds.
+struct Simulated {
+  double usually = 0;
+  double at_least = 0;  ///< of a run of varied lengths whose longest batch comes first; else the same
+};
+
 /// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are
 /// large. Never below what is allocated.
-Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, double simulated) {
+Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, const Simulated& simulated) {
+  const double usually = simulated.usually;
   const Range range{
-      simulated * (1 - overheads.reserved_low_fraction), simulated,
-      simulated * (1 + overheads.reserved_high_fraction) + overheads.reserved_high_of_loss * estimate.loss_bytes};
+      std::min(usually * (1 - overheads.reserved_low_fraction), simulated.at_least), usually,
+      usually * (1 + overheads.reserved_high_fraction) + overheads.reserved_high_of_loss * estimate.loss_bytes};
   return {std::max(range.low, estimate.allocated.low), range.expected, std::max(range.high, estimate.allocated.high)};
 }
 
@@ -40,7 +47,8 @@ Plans PlansOf(const TracedRank& rank) {
   Plans plans;
   Batch batch = rank.workload.batch;
   const auto longest = static_cast<double>(batch.sequence_length);
-  if (batch.length_varies && batch.packing == Packing::kNone) {
+  const bool longest_first = rank.workload.habits.loss.longest_first;
+  if (batch.length_varies && batch.packing == Packing::kNone && !longest_first) {
     for (const double share : kShorterBatches) {
       batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * longest));
       plans.steps.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));
@@ -53,10 +61,11 @@ Plans PlansOf(const TracedRank& rank) {
 
 /// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
 /// known of a model too large to simulate. Only the step itself has other micro-batches waiting.
-double SimulatedReserved(const Plans& plans, const AllocatorUse& use, double waiting, double allocated) {
-  double reserved = std::max(allocated, ReservedBytes(plans.steps, use) + waiting);
-  for (const AllocatorPlan& pass : plans.passes) reserved = std::max(reserved, ReservedBytes({&pass, 1}, use));
-  return reserved;
+Simulated SimulatedReserved(const Plans& plans, const AllocatorUse& use, double waiting, double allocated) {
+  double at_least = std::max(allocated, ReservedBytes({&plans.steps.back(), 1}, use) + waiting);
+  for (const AllocatorPlan& pass : plans.passes) at_least = std::max(at_least, ReservedBytes({&pass, 1}, use));
+  if (plans.steps.size() == 1) return {at_least, at_least};
+  return {std::max(at_least, ReservedBytes(plans.steps, use) + waiting), at_least};
 }
 
 }  // namespace
@@ -80,13 +89,14 @@ void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* g
 
   const Plans plans = PlansOf(rank);
   const double waiting = rank.replay.waiting;
-  estimate.simulated_reserved = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
-  estimate.reserved = ReservedRange(estimate, overheads, estimate.simulated_reserved);
+  const Simulated simulated = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
+  estimate.simulated_reserved = simulated.usually;
+  estimate.reserved = ReservedRange(estimate, overheads, simulated);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
     use.full_card = true;
-    const double least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
+    const Simulated least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
     const Range need = ReservedRange(estimate, overheads, least);
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.

@@ -47,12 +47,16 @@ void Build(Mlp& mlp) {
 }  // namespace
 
 void BuildAsLitGpt(Architecture& architecture, const ModelHabits& habits) {
-  if (!architecture.is_plain_decoder()) return;
+  bool builds = architecture.is_plain_decoder();
+  ForEachBlock(architecture, [&builds](const Block& block, std::int64_t /*repeats*/) {
+    const auto* attention = std::get_if<Attention>(&block.mixer);
+    builds = builds && attention != nullptr && Builds(*attention);
+  });
+  if (!builds) return;
   architecture.tied_head = false;
   for (LayerRun& run : architecture.runs) {
     for (Block& block : run.period) {
       auto* attention = std::get_if<Attention>(&block.mixer);
-      if (attention == nullptr || !Builds(*attention)) continue;
       Build(*attention, habits.joined_qkv);
       if (auto* mlp = std::get_if<Mlp>(&block.feed_forward)) Build(*mlp);
       if (habits.rms_gain_in_fp32 && block.norm == NormKind::kRmsNorm) block.norm = NormKind::kRmsNormFp32Gain;

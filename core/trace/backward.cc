@@ -346,7 +346,8 @@ void Tracer::RunNode(std::int32_t index) {
       HoldToEnd(node.gradients[0]);
     }
   }
-  if (node.holds_saved && node.saved_count > 0) HoldWithGraph(node.saved[0]);
+  // The graph of a module that ran again ends with it.
+  if (node.holds_saved && node.saved_count > 0 && !in_recomputed_) HoldWithGraph(node.saved[0]);
   scope = node.scope;
   if (scope.term != Term::kLogitsAndLoss) scope.term = Term::kWorkspace;
   if (!fuses_ || !IsFusible(node.kind)) {
@@ -417,7 +418,9 @@ void Tracer::RunCheckpoint(std::int32_t index) {
   for (std::size_t i = 1; i < made.size(); ++i) {
     if (node.gradients[i] != kNoStorage) Deposit(made[i], node.gradients[i]);
   }
+  const bool outer = std::exchange(in_recomputed_, true);
   for (auto i = static_cast<std::int32_t>(nodes_.size()) - 1; i >= first; --i) RunNode(i);
+  in_recomputed_ = outer;
   Results results = kNoResults;
   for (std::size_t i = 0; i < node.inputs; ++i) {
     if (!node.Wants(i)) continue;

@@ -448,6 +448,7 @@ class Tracer {
   bool fuses_ = false;
   std::vector<Deferred> deferred_;  ///< of the first storages; empty where nothing is fused
   std::vector<StorageId> sources_;
+  bool in_recomputed_ = false;    ///< backward is within a module that ran again
   std::int32_t checkpoint_ = -1;  ///< in kDiscard and kRecompute: which recomputation
   std::int32_t products_ = 0;     ///< matrix products of the checkpoint so far
   std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far

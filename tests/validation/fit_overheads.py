@@ -86,7 +86,7 @@ def reserved_interval(runs):
     """(low, high, high of the loss): the narrowest for the median run."""
     values = [reserved_ratio(run) for run in runs]
     best = None
-    for step in range(0, 21):
+    for step in range(0, 21):  # at most what the loss adds once more: one further set of its blocks
         of_loss = step / 20
         low, high = interval(runs, values, [value - of_loss * loss_share(run) for run, value in zip(runs, values)])
         width = quantile([high - low + of_loss * loss_share(run) for run in runs], 0.5)

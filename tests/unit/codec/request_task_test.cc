@@ -94,6 +94,8 @@ TEST_F(TaskRequest, LengthsThatNobodySaidAreTheTrainers) {
             Lengths(1000, 1048));
   EXPECT_EQ(lengths(grpo + R"("batch":{"per_device":8},"rollout":{"completion_length":1000})"), Lengths(512, 1000));
   EXPECT_EQ(Assumed(Read(grpo + R"("batch":{"per_device":8})"), "rollout.prompt_length"), "512 core_default");
+  // A short sequence is half of each at most.
+  EXPECT_EQ(lengths(grpo + R"("batch":{"per_device":8,"sequence_length":256})"), Lengths(128, 128));
 }
 
 TEST_F(TaskRequest, AColocatedEngineTakesItsShareOfTheCard) {

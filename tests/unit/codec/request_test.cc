@@ -202,8 +202,14 @@ TEST_F(Request, Ia3TakesPeftsModulesOfTheModel) {
   EXPECT_EQ(reading.workload.method.adapter_dtype, Dtype::kFp32);
   const RequestReading unknown =
       Read(R"("model":"llama-3.1-8b","method":{"kind":"ia3","feedforward_modules":["fc2"]})");
-  EXPECT_EQ(Codes(unknown), "unknown_target_module@method.feedforward_modules.0 ");
-  EXPECT_FALSE(HasError(unknown.issues));
+  EXPECT_EQ(Codes(unknown), "not_a_target@method.feedforward_modules.0 ");
+  // A default never refuses what was asked for: it is as the targets are written.
+  const RequestReading short_names =
+      Read(R"("model":"llama-3.1-8b","method":{"kind":"ia3","target_modules":["k_proj","mlp.down_proj"]})");
+  EXPECT_EQ(Codes(short_names), "");
+  EXPECT_EQ(Find(short_names, "method.feedforward_modules")->value, R"(["mlp.down_proj"])");
+  EXPECT_EQ(Codes(Read(R"("model":"llama-3.1-8b","method":{"kind":"ia3","target_modules":["q_proj","proj"]})")),
+            "unknown_target_module@method.target_modules.1 ");
 }
 
 TEST_F(Request, PromptTuningHasVirtualTokens) {

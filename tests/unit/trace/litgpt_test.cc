@@ -115,6 +115,15 @@ TEST(HeldGraph, LivesUntilTheNextLogitsWhereTheLoopHoldsThem) {
   EXPECT_EQ(with.after_forward - without.after_forward, kLogits * 4);
 }
 
+TEST(HeldGraph, OfAModuleThatRanAgainEndsWithIt) {
+  Workload workload = HoldsInputs(true);
+  workload.checkpointing = Checkpointing::kFull;
+  workload.habits.recompute = Recompute::kStopsEarly;
+  const Step step = TraceTrainingStep(workload);
+  const SectionBytes first = ReplayStep(step, AxesFor(step)).sections.front();
+  EXPECT_EQ(first.after - first.before, kLogits * 4 + 2 * 8 * kTokens);  // the last step's logits, ids and labels
+}
+
 TEST(HeldGraph, EndsWithItsBackwardElsewhere) {
   Workload workload = HoldsInputs(false);
   const Step step = TraceTrainingStep(workload);
