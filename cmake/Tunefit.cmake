@@ -57,6 +57,12 @@ function(tunefit_library name)
     PRIVATE $<BUILD_INTERFACE:tunefit_warnings> ${ROOM_PRIVATE_DEPENDS})
 endfunction()
 
+# tunefit_build_for_size(api.cc ...)
+# Files of this folder that run once, or once a request: the module is what a first visit waits for.
+function(tunefit_build_for_size)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+endfunction()
+
 # tunefit_test(unit_trace SOURCES step_test.cc ... DEPENDS tunefit_trace ... [LABELS fast] [TIMEOUT 900])
 # A GoogleTest program, one ctest entry. TUNEFIT_SOURCE_DIR and TUNEFIT_CATALOG name the tree and the bundled catalog.
 function(tunefit_test name)

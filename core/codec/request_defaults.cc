@@ -122,7 +122,7 @@ void Completer::TakeIa3Modules(const Architecture& architecture) {
   const std::vector<AdaptableModule> modules = AdaptableModules(architecture);
   for (const Word target : targets.modules) {
     const bool is_one = std::any_of(modules.begin(), modules.end(), [&](const AdaptableModule& module) {
-      const auto ends_it = [&module](Word name) { return std::string_view(module.path).ends_with(name); };
+      const auto ends_it = [&module](Word name) { return IsFeedForward(name, module); };
       return Selects(target, module) && std::any_of(known->feedforward.begin(), known->feedforward.end(), ends_it);
     });
     if (is_one) feedforward.push_back(target);
@@ -376,10 +376,6 @@ void Completer::CompleteParallel() {
   Take(parallel.expert_tensor, {}, *parallel.gpus % group == 0 ? tensor : 1, "parallel.expert_tensor");
 }
 
-}  // namespace
-
-namespace {
-
 /// Of a year, where that is all that is known, the middle.
 std::string MonthOf(Word version) { return IsYear(version) ? Join({version, "-07"}) : std::string(version); }
 
@@ -410,13 +406,15 @@ const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& cat
     request.stack_version = stack->versions.back().since;
     reading.assumptions.push_back(
         {.field = "stack_version", .value = JsonText(*request.stack_version), .reason = "catalog"});
-  } else if (MonthOf(*request.stack_version) < stack->versions.front().since) {
+  }
+  const std::string month = MonthOf(*request.stack_version);
+  if (month < stack->versions.front().since) {
     const std::string& low = stack->versions.front().since;
     AddIssue(reading.issues, "version_before_catalog", "stack_version",
              Join({"The catalog describes this stack from ", low, " on; its oldest version is taken."}),
              {{"value", *request.stack_version}, {"low", low}}, Severity::kWarning);
   }
-  return &stack->At(MonthOf(*request.stack_version));
+  return &stack->At(month);
 }
 
 void CompleteRequest(RequestReading& reading, const HfConfig& config) {

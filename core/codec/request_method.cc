@@ -160,8 +160,7 @@ void Resolver::ResolveTargets() {
   }
 }
 
-/// peft tuners/ia3/model.py, _check_target_module_feedforward: the end of a path, whatever stands before it. The names
-/// must be among the targets' (IA3Config.__post_init__).
+/// The names must be among the targets' (peft tuners/ia3/config.py, IA3Config.__post_init__).
 void Resolver::ResolveFeedForward() {
   const std::vector<Word>& names = *reading_.completed.method.feedforward_modules;
   const Targets& targets = *reading_.completed.method.target_modules;
@@ -176,7 +175,7 @@ void Resolver::ResolveFeedForward() {
     }
     bool found = false;
     for (const AdaptableModule& module : modules_) {
-      if (!std::string_view(module.path).ends_with(names[i])) continue;
+      if (!IsFeedForward(names[i], module)) continue;
       found = true;
       method_.feedforward_modules.emplace_back(module.name);
     }
@@ -262,6 +261,10 @@ void FillModules(RequestReading& reading) {
 
 bool Selects(std::string_view target, const AdaptableModule& module) {
   return target == module.path || EndsIn(module.path, target);
+}
+
+bool IsFeedForward(std::string_view name, const AdaptableModule& module) {
+  return std::string_view(module.path).ends_with(name);
 }
 
 std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) {

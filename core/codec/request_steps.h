@@ -49,6 +49,10 @@ std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture);
 /// the path is left out, so a target that names it chooses nothing.
 bool Selects(std::string_view target, const AdaptableModule& module);
 
+/// IA3's rule for its feedforward modules: the end of a path, whatever stands before it
+/// (peft tuners/ia3/model.py, _check_target_module_feedforward).
+bool IsFeedForward(std::string_view name, const AdaptableModule& module);
+
 /// Warnings and notes about a request that is computed: what the card or the library will not do, what contradicts the
 /// pasted config, what changes nothing. And the one combination of attention and dtype that the library refuses.
 void RemarkOn(RequestReading& reading, const HfConfig& config);

@@ -181,8 +181,7 @@ void FillWorkload(RequestReading& reading) {
   workload.fused = ReadFusedKernels(*request.fused_kernels);
   workload.habits = HabitsOf(*reading.stack, workload.architecture);
   LossHabits& loss = workload.habits.loss;
-  const bool varied = workload.batch.length_varies && workload.batch.packing == Packing::kNone;
-  loss.loop_holds = loss.loop_holds && !(loss.longest_first && varied);
+  loss.loop_holds = loss.loop_holds && !(loss.longest_first && workload.batch.Varies());
   workload.parallel = ReadParallel(request.parallel);
   reading.full_detail = request.detail.value_or("full") == "full";
   for (const Word part : request.include.value_or(std::vector<Word>())) {

@@ -47,8 +47,7 @@ Plans PlansOf(const TracedRank& rank) {
   Plans plans;
   Batch batch = rank.workload.batch;
   const auto longest = static_cast<double>(batch.sequence_length);
-  const bool longest_first = rank.workload.habits.loss.longest_first;
-  if (batch.length_varies && batch.packing == Packing::kNone && !longest_first) {
+  if (batch.Varies() && !rank.workload.habits.loss.longest_first) {
     for (const double share : kShorterBatches) {
       batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * longest));
       plans.steps.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));

@@ -18,10 +18,12 @@ enum class QkvLayout : std::uint8_t {
   kJoinedGroups,
 };
 
-/// Queries, keys and values have shapes of their own.
-constexpr bool HasParts(QkvLayout layout) {
-  return layout == QkvLayout::kSeparate || layout == QkvLayout::kJoinedParts || layout == QkvLayout::kJoinedGroups;
+constexpr bool IsJoined(QkvLayout layout) {
+  return layout == QkvLayout::kJoinedParts || layout == QkvLayout::kJoinedGroups;
 }
+
+/// Queries, keys and values have shapes of their own.
+constexpr bool HasParts(QkvLayout layout) { return layout == QkvLayout::kSeparate || IsJoined(layout); }
 
 /// How positions turn queries and keys.
 enum class Rotary : std::uint8_t {
@@ -101,6 +103,8 @@ struct Attention {
 
   /// Width of a head of values and of the output.
   std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
+  /// Query heads that share a head of keys and values.
+  std::int64_t sharing_heads() const { return heads / kv_heads; }
   bool operator==(const Attention&) const = default;
 };
 

@@ -37,6 +37,9 @@ struct Batch {
   std::int64_t sequence_length = 2048;  ///< tokens, padded length
   Packing packing = Packing::kNone;
   bool length_varies = false;
+
+  /// Padded batches are not all of one size.
+  bool Varies() const { return length_varies && packing == Packing::kNone; }
 };
 
 /// Operations that fused kernels run (Liger, Unsloth, foak) and so keep less than the library's own.

@@ -104,8 +104,7 @@ Value CopiedHeads(Tracer& tracer, const Attention& attention, const Value& proje
 /// LitGPT's view by groups: queries are copied in the order of heads, shared keys and values for every one of them; a
 /// single head is a view that repeats.
 Heads WriteOutGroups(Tracer& tracer, const Attention& attention, const std::array<Value, 3>& parts) {
-  const std::int64_t queries_each = attention.heads / attention.kv_heads;
-  const auto copies = static_cast<double>(queries_each);
+  const auto copies = static_cast<double>(attention.sharing_heads());
   const auto repeat = [&](const Value& part) {
     return attention.kv_heads == 1 ? tracer.StretchHeads(part, copies) : tracer.ExpandHeads(part, copies);
   };
@@ -125,7 +124,7 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
     return WriteOutGroups(tracer, attention, tracer.Split(fused, {query, key, key}));
   }
   Heads heads;
-  if (attention.layout == QkvLayout::kFused || HasParts(attention.layout)) {
+  if (attention.layout == QkvLayout::kFused || IsJoined(attention.layout)) {
     const std::array<Value, 3> parts = tracer.Split(fused, {query, key, key});
     heads = {AsHeads(tracer, parts[0], by_tokens), AsHeads(tracer, parts[1], by_tokens),
              AsHeads(tracer, parts[2], flash)};
@@ -137,8 +136,7 @@ Heads ProjectFused(Tracer& tracer, const AttentionModule& module, const LayerCon
     heads.value = tracer.Copy(std::move(heads.value), "picked values");
   }
   if (attention.repeats_fused_heads) {
-    const std::int64_t queries_each = attention.heads / attention.kv_heads;
-    const auto copies = static_cast<double>(queries_each);
+    const auto copies = static_cast<double>(attention.sharing_heads());
     heads.key = tracer.ExpandHeads(std::move(heads.key), copies);
     heads.value = tracer.ExpandHeads(std::move(heads.value), copies);
   }
@@ -157,7 +155,7 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
   Heads heads;
   if (attention.layout != QkvLayout::kSeparate) {
     heads = ProjectFused(tracer, module, context, hidden, by_tokens);
-    if (!HasParts(attention.layout)) return heads;
+    if (!IsJoined(attention.layout)) return heads;
     heads.query = norm(module.query_norm, heads.query, attention.heads);
     heads.key = norm(module.key_norm, heads.key, attention.kv_heads);
     return heads;
@@ -198,9 +196,9 @@ Value KeysOnTheirWay(Tracer& tracer, const Value& key, const Value& value, const
 AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Place place) {
   AttentionModule module;
   module.attention = &attention;
-  const bool joined = attention.layout != QkvLayout::kSeparate && HasParts(attention.layout);
-  module.query = joined ? factory.MakeJoinedLinear(attention, place)
-                        : factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
+  module.query = IsJoined(attention.layout)
+                     ? factory.MakeJoinedLinear(attention, place)
+                     : factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
   if (attention.layout == QkvLayout::kSeparate) {
     module.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
     module.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);

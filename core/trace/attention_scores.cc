@@ -9,8 +9,7 @@ namespace {
 /// How often a key/value head is repeated to meet every query head.
 double CopiesOfHeads(const Attention& attention) {
   if (attention.repeats_fused_heads) return 1;  // done when the projection was cut
-  const std::int64_t copies = attention.heads / attention.kv_heads;
-  return static_cast<double>(copies);
+  return static_cast<double>(attention.sharing_heads());
 }
 
 Value Softcap(Tracer& tracer, Value scores) {

@@ -65,12 +65,17 @@ Value FusedCrossEntropy(Tracer& tracer, const Habits& habits, const Value& logit
   return tracer.InPlaceCrossEntropy(scores);
 }
 
+/// The loop's name for the logits gets the new ones.
+void EndLastStep(Tracer& tracer, const Habits& habits, Value last_logits) {
+  last_logits.Drop();
+  if (habits.loss.loop_holds) tracer.EndLastGraph();
+}
+
 Value StandardLoss(Tracer& tracer, const Workload& workload, const LinearModule& head, const Value& hidden,
                    const Value& labels, Value last_logits) {
   const Habits& habits = workload.habits;
   Value logits = TraceLogits(tracer, workload, head, tracer.View(hidden));
-  last_logits.Drop();
-  if (habits.loss.loop_holds) tracer.EndLastGraph();
+  EndLastStep(tracer, habits, std::move(last_logits));
   const bool in_place = workload.loss == Loss::kFusedCe || habits.loss.in_place;
   Value loss = in_place ? FusedCrossEntropy(tracer, habits, logits) : PlainCrossEntropy(tracer, habits, logits, labels);
   const Value returned = ReturnedLogits(tracer, workload, logits);
@@ -106,8 +111,7 @@ Value LogitsInChunks(Tracer& tracer, const Workload& workload, const LinearModul
     returned = tracer.Empty(tracer.SizeOf(logits), Dtype::kFp32, "returned logits");
     if (habits.loss.loop_holds) tracer.Hold(returned);
   }
-  last_logits.Drop();
-  if (habits.loss.loop_holds) tracer.EndLastGraph();
+  EndLastStep(tracer, habits, std::move(last_logits));
   Value loss = tracer.ChunkedCrossEntropy(std::move(logits), returned, chunk);
   tracer.EndAutocast();
   return loss;

@@ -19,6 +19,18 @@ struct LlamaSizes {
   bool tied = false;
 };
 
+/// One to work out by hand: 64 wide, 4 heads of 16, an MLP of 128.
+constexpr LlamaSizes SmallSizes(std::int64_t layers = 2, std::int64_t vocabulary = 100, bool tied = false) {
+  return {.hidden = 64,
+          .intermediate = 128,
+          .layers = layers,
+          .heads = 4,
+          .kv_heads = 4,
+          .head_dim = 16,
+          .vocabulary = vocabulary,
+          .tied = tied};
+}
+
 /// Llama 3.1 8B unless told otherwise.
 Architecture MakeLlama(const LlamaSizes& sizes = {});
 

@@ -18,7 +18,6 @@ int Dump(const std::string& path, const Catalog& catalog) {
                                  {"strategy", row.strategy},
                                  {"gpus", row.gpus},
                                  {"method", row.method},
-                                 {"varied", row.varied},
                                  {"measured_bytes", row.measured_bytes},
                                  {"unit_certain", row.unit_certain},
                                  {"usable_bytes", row.usable_bytes},

@@ -5,7 +5,7 @@
   python3 tests/validation/fit_overheads.py runs.jsonl > catalog/overheads.json      (report on standard error)
 
 Live bytes come from the trace and reserved bytes from the simulated allocator, neither with a fitted constant but for how
-many shorter batches a run of varied lengths has before its longest (core/memory/estimate.cc). What is fitted is how far
+many shorter batches a run of varied lengths has before its longest (core/memory/device_bytes.cc). What is fitted is how far
 published runs lie around them:
   allocated_*_fraction   max_memory_allocated around the live peak plus cuBLAS's workspaces, as a share
   reserved_*_fraction    reserved bytes, or nvidia-smi's less the context, around the simulated allocator, as a share

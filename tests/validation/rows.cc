@@ -86,7 +86,6 @@ void Estimate(Row& row, const Json& request, const Catalog& catalog) {
     }
   }
   if (HasError(reading.issues)) return;
-  row.varied = reading.workload.batch.length_varies && reading.workload.batch.packing == Packing::kNone;
   row.usable_bytes = reading.gpu != nullptr ? reading.gpu->usable_bytes : 0;
   row.gpu_architecture = reading.gpu != nullptr ? reading.gpu->architecture : "";
   row.workspace_bytes = 2 * BlasWorkspaceBytes(reading.gpu);

@@ -30,7 +30,6 @@ struct Row {
   Source source;
   std::string not_modelled;  ///< why the core refuses the request, as "code at field"; empty when it does not
   Outcome outcome = Outcome::kMeasured;
-  bool varied = false;     ///< lengths vary from batch to batch
   bool quantized = false;  ///< the base is
   double measured_bytes = 0;
   bool unit_certain = true;              ///< else GB may have been 10^9 where the row has 2^30

@@ -27,13 +27,7 @@ constexpr double kNorms = 5 * 512;
 
 /// fp32 weights; what is gathered comes in bf16.
 Workload On(Strategy strategy, std::int64_t gpus, Task task, std::int64_t vocabulary = 100) {
-  Workload workload = test::MakeWorkload({.hidden = 64,
-                                          .intermediate = 128,
-                                          .layers = 2,
-                                          .heads = 4,
-                                          .kv_heads = 4,
-                                          .head_dim = 16,
-                                          .vocabulary = vocabulary});
+  Workload workload = test::MakeWorkload(test::SmallSizes(2, vocabulary));
   workload.precision = {Dtype::kFp32, Dtype::kBf16, false};
   workload.optimizer = Optimizer::kAdamwForeach;
   workload.task = task;

@@ -7,6 +7,7 @@
 
 #include "core/memory/replay.h"
 #include "core/trace/training_step.h"
+#include "tests/support/alive.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
@@ -26,19 +27,6 @@ Workload Lora() {
 
 std::int64_t Trainable(const Workload& workload) { return TraceTrainingStep(workload).trained_parameters; }
 
-/// The most bytes that live at once under a role.
-double MostAlive(const Step& step, const std::string& role) {
-  double alive = 0;
-  double most = 0;
-  for (const Event& event : step.events) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
-    if (storage.role != role) continue;
-    alive += event.change * StorageBytes(storage, kAxes);
-    most = std::max(most, alive);
-  }
-  return most;
-}
-
 TEST(Dora, TrainsAMagnitudeARow) {
   Workload workload = Lora();
   const std::int64_t lora = Trainable(workload);
@@ -53,11 +41,11 @@ TEST(Dora, MakesTheAdaptersMatrixAndItsNormForAMoment) {
   const Step step = TraceTrainingStep(workload);
   const double matrix = 14'336.0 * 4'096;
   // The identity in fp32 and in bf16, together while the adapter runs over it.
-  EXPECT_EQ(MostAlive(step, "identity"), 14'336.0 * 14'336 * (4 + 2));
-  EXPECT_EQ(MostAlive(step, "adapter's matrix"), matrix * (2 + 4));
-  EXPECT_EQ(MostAlive(step, "cast weight"), matrix * 4);
-  EXPECT_EQ(MostAlive(step, "scaled update"), matrix * 4);
-  EXPECT_EQ(MostAlive(step, "weight and update"), matrix * 4);
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "identity"), 14'336.0 * 14'336 * (4 + 2));
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "adapter's matrix"), matrix * (2 + 4));
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "cast weight"), matrix * 4);
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "scaled update"), matrix * 4);
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "weight and update"), matrix * 4);
 }
 
 TEST(Dora, WithDropoutTheProductIsMadeAgainAndItsMatrixKept) {
@@ -97,8 +85,8 @@ TEST(TableAdapter, ReadsItsRowsAndAddsTheirProduct) {
   const Step step = TraceTrainingStep(OnTheTable());
   // Rows of rank 16 in fp32; autocast makes bf16 of them for the product. Then the sum, fp32 beside nothing wider than
   // the table's bf16, so bf16 itself.
-  EXPECT_EQ(MostAlive(step, "lora_embedding_A"), 0);  // resident
-  EXPECT_EQ(MostAlive(step, "embedding"), 2 * 2048.0 * 4'096 + 4 * 2048.0 * 16);
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "lora_embedding_A"), 0);  // resident
+  EXPECT_EQ(test::MostAliveAs(step, kAxes, "embedding"), 2 * 2048.0 * 4'096 + 4 * 2048.0 * 16);
   double low = 0;
   for (const Storage& storage : step.storages) {
     if (std::string(storage.role) == "cast" && storage.elements == Size{16, Axis::kTokens}) low += 1;

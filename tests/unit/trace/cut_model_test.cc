@@ -18,8 +18,7 @@ using Counts = std::vector<std::int64_t>;
 
 /// 8 layers of width 64, two tokens, layer inputs checkpointed: 2 x 64 x 4 = 512 bytes each.
 Workload Pipelined(std::int64_t stages, std::int64_t interleave) {
-  Workload workload = test::MakeWorkload(
-      {.hidden = 64, .intermediate = 128, .layers = 8, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
+  Workload workload = test::MakeWorkload(test::SmallSizes(8));
   workload.precision = {Dtype::kFp32, Dtype::kFp32, false};
   workload.checkpointing = Checkpointing::kFull;
   workload.batch.sequence_length = 2;
@@ -125,8 +124,7 @@ TEST(CutModel, AHeavyStageInTheMiddleIsTheBusiest) {
 
 /// A layer: attention 4 x 64 x 64 = 16,384; router 8 x 64 = 512; 8 experts of 3 x 64 x 128 = 24,576; two norms of 64.
 Workload WithExperts(Strategy strategy, std::int64_t gpus, std::int64_t expert) {
-  Workload workload = test::MakeWorkload(
-      {.hidden = 64, .intermediate = 128, .layers = 2, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
+  Workload workload = test::MakeWorkload(test::SmallSizes());
   Block& block = workload.architecture.runs[0].period[0];
   Experts experts;
   experts.count = 8;

@@ -94,14 +94,7 @@ TEST(DeviceMap, TheLogitsComeBackToTheFirstCard) {
 // The head of a tied model works on states that come back from the last layers' card, and asks for their gradient
 // though nothing of the first card, which has no layer here, trains: its loss keeps what it keeps on one card.
 TEST(DeviceMap, AHeadOnTheFirstCardGetsTheLastLayersStates) {
-  Workload whole = test::MakeWorkload({.hidden = 64,
-                                       .intermediate = 128,
-                                       .layers = 1,
-                                       .heads = 4,
-                                       .kv_heads = 4,
-                                       .head_dim = 16,
-                                       .vocabulary = 3000,
-                                       .tied = true});
+  Workload whole = test::MakeWorkload(test::SmallSizes(1, 3000, true));
   whole.method.kind = MethodKind::kLora;
   whole.method.rank = 4;
   Workload placed = whole;
@@ -132,8 +125,7 @@ TEST(DeviceMap, TheBusiestCardIsSoWithTheEvaluation) {
 }
 
 TEST(DeviceMap, MoreCardsThanLayersLeaveSomeIdle) {
-  Workload workload = test::MakeWorkload(
-      {.hidden = 64, .intermediate = 128, .layers = 2, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
+  Workload workload = test::MakeWorkload(test::SmallSizes());
   workload.parallel.strategy = Strategy::kDeviceMap;
   workload.parallel.gpus = 16;
   EXPECT_LE(PlaceOnDevices(workload).size(), 4U);

@@ -10,6 +10,7 @@
 #include "core/memory/replay.h"
 #include "core/model/litgpt.h"
 #include "core/trace/training_step.h"
+#include "tests/support/alive.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
@@ -43,22 +44,14 @@ Workload LitGpt(std::vector<std::string> targets, JoinedQkv rows = JoinedQkv::kG
 
 Axes AxesFor(const Step& step) { return Axes::Of(2, 1024, step.chunk); }
 
-/// The most bytes that live at once under a role.
+/// The most bytes of all layers that live at once under a role.
 double MostAlive(const Workload& workload, const std::string& role) {
   const Step step = TraceTrainingStep(workload);
   const Axes axes = AxesFor(step);
-  double alive = 0;
-  double most = 0;
-  for (const Section& section : step.sections) {
-    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
-      const Event event = step.events[static_cast<std::size_t>(e)];
-      const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
-      if (storage.role != role) continue;
-      alive += static_cast<double>(event.change * section.repeats) * StorageBytes(storage, axes);
-      most = std::max(most, alive);
-    }
-  }
-  return most;
+  const auto bytes = [&](const Section& section, const Storage& storage) {
+    return storage.role == role ? static_cast<double>(section.repeats) * StorageBytes(storage, axes) : 0;
+  };
+  return test::MostAlive(step, bytes, [](const Section& /*any*/) { return true; });
 }
 
 TEST(JoinedAdapter, HasTheParametersOfItsParts) {

@@ -7,6 +7,7 @@
 #include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/trace/training_step.h"
+#include "tests/support/alive.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
@@ -70,15 +71,10 @@ std::int64_t KeptOfSize(const Step& step, Size size) {
 double MostAlive(const Workload& workload, const std::string& role, Dtype dtype) {
   const Step step = TraceTrainingStep(workload);
   const Axes axes = AxesFor(step, workload);
-  double alive = 0;
-  double most = 0;
-  for (const Event& event : step.events) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
-    if (storage.role != role || storage.dtype != dtype) continue;
-    alive += event.change * StorageBytes(storage, axes);
-    most = std::max(most, alive);
-  }
-  return most;
+  const auto bytes = [&](const Section& /*any*/, const Storage& storage) {
+    return storage.role == role && storage.dtype == dtype ? StorageBytes(storage, axes) : 0;
+  };
+  return test::MostAlive(step, bytes, [](const Section& /*any*/) { return true; });
 }
 
 TEST(Ia3, TrainsAVectorAModule) {

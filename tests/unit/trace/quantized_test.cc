@@ -6,6 +6,7 @@
 
 #include "core/memory/replay.h"
 #include "core/trace/training_step.h"
+#include "tests/support/alive.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
@@ -37,19 +38,6 @@ double DownBytes(const Workload& workload) {
   return bytes / 32;
 }
 
-/// The most bytes that live at once under a role.
-double MostAlive(const Step& step, const Axes& axes, const std::string& role) {
-  double alive = 0;
-  double most = 0;
-  for (const Event& event : step.events) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
-    if (storage.role != role) continue;
-    alive += event.change * StorageBytes(storage, axes);
-    most = std::max(most, alive);
-  }
-  return most;
-}
-
 TEST(QuantizedWeight, GptqByHand) {
   // 58,720,256 / 2 packed; 14,336 / 128 = 112 groups x 4,096 columns = 458,752 zeros of half a byte and scales of two
   // bytes; an int32 for each of 14,336 rows.
@@ -77,7 +65,7 @@ TEST(QuantizedProduct, GptqsKernelWritesOneMatrixOutAtATime) {
   Workload workload = Over(QuantizationKind::kGptq);
   workload.habits.gptq_unpacks_in_torch = false;
   const Axes axes = Axes::Of(1, 2048, {});
-  EXPECT_EQ(MostAlive(TraceTrainingStep(workload), axes, "dequantized weight"), 2.0 * 58'720'256);
+  EXPECT_EQ(test::MostAliveAs(TraceTrainingStep(workload), axes, "dequantized weight"), 2.0 * 58'720'256);
 }
 
 TEST(QuantizedProduct, UnpackedByPyTorchEveryMatrixStaysForBackward) {
@@ -97,15 +85,15 @@ TEST(QuantizedProduct, UnpackedByPyTorchEveryMatrixStaysForBackward) {
 
 TEST(QuantizedProduct, AwqsBackwardCopiesTheMatrixForEverySequence) {
   const Step step = TraceTrainingStep(Over(QuantizationKind::kAwq));
-  EXPECT_EQ(MostAlive(step, Axes::Of(1, 2048, {}), "repeated weight"), 2.0 * 58'720'256);
-  EXPECT_EQ(MostAlive(step, Axes::Of(4, 2048, {}), "repeated weight"), 8.0 * 58'720'256);
+  EXPECT_EQ(test::MostAliveAs(step, Axes::Of(1, 2048, {}), "repeated weight"), 2.0 * 58'720'256);
+  EXPECT_EQ(test::MostAliveAs(step, Axes::Of(4, 2048, {}), "repeated weight"), 8.0 * 58'720'256);
 }
 
 TEST(QuantizedProduct, HqqHoldsThreeMatricesWhileItUnpacks) {
   const Step step = TraceTrainingStep(Over(QuantizationKind::kHqq, 4, 64));
   const Axes axes = Axes::Of(1, 2048, {});
-  EXPECT_EQ(MostAlive(step, axes, "unpacked weight"), 4.0 * 58'720'256);
-  EXPECT_EQ(MostAlive(step, axes, "dequantized weight"), 2.0 * 58'720'256);
+  EXPECT_EQ(test::MostAliveAs(step, axes, "unpacked weight"), 4.0 * 58'720'256);
+  EXPECT_EQ(test::MostAliveAs(step, axes, "dequantized weight"), 2.0 * 58'720'256);
 }
 
 TEST(QuantizedProduct, Fp8WritesTheMatrixOutInBackwardOnly) {
@@ -117,7 +105,7 @@ TEST(QuantizedProduct, Fp8WritesTheMatrixOutInBackwardOnly) {
       EXPECT_STRNE(step.storages[static_cast<std::size_t>(event.storage)].role, "dequantized weight");
     }
   }
-  EXPECT_EQ(MostAlive(step, Axes::Of(1, 2048, {}), "dequantized weight"), 2.0 * 58'720'256);
+  EXPECT_EQ(test::MostAliveAs(step, Axes::Of(1, 2048, {}), "dequantized weight"), 2.0 * 58'720'256);
 }
 
 TEST(QuantizedBase, OnlyBitsandbytesAndFp8ArePreparedInFp32) {

@@ -13,14 +13,14 @@
 #include "core/memory/replay.h"
 #include "core/model/share.h"
 #include "core/trace/training_step.h"
+#include "tests/support/alive.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
 namespace {
 
 Workload Small(Strategy strategy, std::int64_t gpus) {
-  Workload workload = test::MakeWorkload(
-      {.hidden = 64, .intermediate = 128, .layers = 2, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
+  Workload workload = test::MakeWorkload(test::SmallSizes());
   workload.precision = {Dtype::kFp32, Dtype::kBf16, false};
   workload.optimizer = Optimizer::kAdamwForeach;
   workload.parallel.strategy = strategy;
@@ -101,19 +101,11 @@ TEST(Sharding, FsdpHoldsTheLastGradientsUntilTheNextStep) {
 
 /// The most layers, of 41,088 parameters each, that exist as a whole at once within the backward pass.
 double LayersGatheredInBackward(const Workload& workload) {
-  const Step step = TraceTrainingStep(workload);
-  double whole = 0;
-  double most = 0;
-  for (const Section& section : step.sections) {
-    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
-      const Event event = step.events[static_cast<std::size_t>(e)];
-      const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
-      if (storage.term != Term::kGathered || !storage.in_layer) continue;
-      whole += event.change * storage.elements.coefficient;
-      if (section.moment == Moment::kBackward) most = std::max(most, whole);
-    }
-  }
-  return most / 41088;
+  const auto gathered = [](const Section& /*any*/, const Storage& storage) {
+    return storage.term == Term::kGathered && storage.in_layer ? storage.elements.coefficient : 0;
+  };
+  const auto backward = [](const Section& section) { return section.moment == Moment::kBackward; };
+  return test::MostAlive(TraceTrainingStep(workload), gathered, backward) / 41088;
 }
 
 TEST(Sharding, FsdpGathersNoLayerAheadUnderReentrantCheckpointing) {

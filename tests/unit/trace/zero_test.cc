@@ -13,6 +13,7 @@
 #include "core/memory/replay.h"
 #include "core/trace/training_step.h"
 #include "core/trace/zero3.h"
+#include "tests/support/alive.h"
 #include "tests/support/architectures.h"
 
 namespace tunefit {
@@ -25,8 +26,7 @@ constexpr double kMatrices = 94'720;  // all but five norms, which are 512 bytes
 constexpr double kNormBytes = 5 * 512;
 
 Workload Small(Strategy strategy, std::int64_t gpus) {
-  Workload workload = test::MakeWorkload(
-      {.hidden = 64, .intermediate = 128, .layers = 2, .heads = 4, .kv_heads = 4, .head_dim = 16, .vocabulary = 100});
+  Workload workload = test::MakeWorkload(test::SmallSizes());
   workload.precision = {Dtype::kFp32, Dtype::kBf16, false};
   workload.optimizer = Optimizer::kAdamwFused;
   workload.parallel.strategy = strategy;
@@ -43,20 +43,10 @@ MemoryEstimate Estimate(const Workload& workload) {
 /// The most elements of storages that `counts`, alive at once in sections that `includes`.
 template <typename Counts, typename Includes>
 double MostAlive(const Workload& workload, Counts counts, Includes includes) {
-  const Step step = TraceTrainingStep(workload);
-  double alive = 0;
-  double most = 0;
-  for (const Section& section : step.sections) {
-    if (includes(section)) most = std::max(most, alive);
-    for (std::int32_t e = section.first_event; e < section.end_event; ++e) {
-      const Event event = step.events[static_cast<std::size_t>(e)];
-      const Storage& storage = step.storages[static_cast<std::size_t>(event.storage)];
-      if (!counts(storage)) continue;
-      alive += event.change * storage.elements.coefficient;
-      if (includes(section)) most = std::max(most, alive);
-    }
-  }
-  return most;
+  const auto elements = [&counts](const Section& /*any*/, const Storage& storage) {
+    return counts(storage) ? storage.elements.coefficient : 0;
+  };
+  return test::MostAlive(TraceTrainingStep(workload), elements, includes);
 }
 
 double MostReduced(const Workload& workload) {
