@@ -1,14 +1,10 @@
-# cmake -DOUTPUT=catalog.json -DFILES="a.json;b.json" -P BundleCatalog.cmake
+# cmake -DOUTPUT=catalog.json -DTABLES="meta;gpus" -DFILES="a.json;b.json" -P BundleCatalog.cmake
 set(separator "{")
 set(bundle "")
-foreach(file IN LISTS FILES)
-  get_filename_component(key ${file} NAME_WLE)
+foreach(key file IN ZIP_LISTS TABLES FILES)
   file(READ ${file} text)
   string(STRIP "${text}" text)
   string(APPEND bundle "${separator}\"${key}\":${text}")
   set(separator ",\n")
 endforeach()
-if(bundle STREQUAL "")
-  set(bundle "{")
-endif()
 file(WRITE ${OUTPUT} "${bundle}}\n")

@@ -64,7 +64,8 @@ function(tunefit_build_for_size)
 endfunction()
 
 # tunefit_test(unit_trace SOURCES step_test.cc ... DEPENDS tunefit_trace ... [LABELS fast] [TIMEOUT 900])
-# A GoogleTest program, one ctest entry. TUNEFIT_SOURCE_DIR and TUNEFIT_CATALOG name the tree and the bundled catalog.
+# A GoogleTest program, one ctest entry. TUNEFIT_SOURCE_DIR, TUNEFIT_CATALOG and TUNEFIT_MARKET name the tree and the two
+# parts of the bundled catalog.
 function(tunefit_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT TEST_SOURCES)
@@ -73,7 +74,8 @@ function(tunefit_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE tunefit_options tunefit_warnings ${TEST_DEPENDS} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
-    TUNEFIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TUNEFIT_CATALOG="${TUNEFIT_CATALOG}")
+    TUNEFIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    TUNEFIT_CATALOG="${TUNEFIT_CATALOG}" TUNEFIT_MARKET="${TUNEFIT_MARKET}")
   add_dependencies(${name} tunefit_catalog)
   # The XML is where scripts/test.sh counts cases: ctest itself counts programs.
   add_test(NAME ${name} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml)

@@ -1,4 +1,4 @@
-// The whole surface of the module: three functions, text in and text out (tunefit.d.ts is its contract). Nothing to
+// The whole surface of the module: four functions, text in and text out (tunefit.d.ts is its contract). Nothing to
 // free, nothing that throws; core/codec answers any text with a report.
 
 #include <emscripten/bind.h>
@@ -11,12 +11,14 @@ namespace {
 
 // Embind copies a JS string into a std::string; the core reads views.
 std::string Init(const std::string& catalog) { return tunefit::Init(catalog); }
+std::string InitMarket(const std::string& market) { return tunefit::InitMarket(market); }
 std::string Estimate(const std::string& request) { return tunefit::Estimate(request); }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(tunefit) {
   emscripten::function("init", &Init);
+  emscripten::function("init_market", &InitMarket);
   emscripten::function("estimate", &Estimate);
   emscripten::function("describe", &tunefit::Describe);
 }

@@ -198,8 +198,9 @@ export interface Request {
   include?: ("limits" | "timeline" | "ranks" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
-  /** `gpu` is a catalog id in any case. `server`, `interconnect`, and `dataset` and `pricing` below, are checked and
-   *  passed on; a note `not_modelled` says that nothing is computed from them yet. */
+  /** `gpu` is a catalog id or alias in any case. `server` is a catalog id in any case, of the part that `init_market`
+   *  reads: it must take the GPU, and `parallel.gpus_per_node` of them. Besides, `server`, `interconnect`, and `dataset`
+   *  and `pricing` below, are checked and passed on; a note `not_modelled` says that nothing is computed from them yet. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   pricing?: {
@@ -438,6 +439,11 @@ export interface Description {
     release: string | null;
   }[];
   stacks: { id: string; name: string }[];
+  /**
+   * Empty before `init_market`. `gpus` and `gpus_unconfirmed` are ids of GPUs: those that a source names for the server,
+   * and those of the same form that nobody confirmed. `gpus_max`: of them it takes so many, as software counts them.
+   */
+  servers: { id: string; name: string; gpus: string[]; gpus_unconfirmed: string[]; gpus_max: number }[];
   /** The choices that the core models today, per field of the request. */
   choices: Record<string, string[]>;
   /** `{low, high}` of every numeric field of the request. */
@@ -448,8 +454,13 @@ export interface Description {
 
 /** The wasm module as Emscripten's factory resolves it: text in, text out, no handles. */
 export interface TunefitModule {
-  /** Reads the catalog. Returns `{"status", "issues"}`. Call it once before the others. */
+  /** Reads the catalog's first part. Returns `{"status", "issues"}`. Call it once before the others. */
   init(catalog: string): string;
+  /**
+   * Reads the catalog's second part: servers, prices, the vendor. Answers as `init` does; with an error there are no
+   * servers. Call it after `init`, which drops what it read, and before requests that name a server.
+   */
+  init_market(market: string): string;
   /** Request text to report text. Never throws on any text. */
   estimate(request: string): string;
   /** Description text. */

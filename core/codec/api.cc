@@ -5,6 +5,7 @@
 
 #include "core/codec/catalog.h"
 #include "core/codec/describe.h"
+#include "core/codec/market.h"
 #include "core/codec/report.h"
 #include "core/codec/request.h"
 #include "core/codec/request_words.h"
@@ -13,10 +14,21 @@
 namespace tunefit {
 namespace {
 
-/// The only state of the library: what Init read.
+/// The only state of the library: what Init and InitMarket read.
 std::optional<Catalog>& TheCatalog() {
   static std::optional<Catalog> catalog;
   return catalog;
+}
+std::optional<Market>& TheMarket() {
+  static std::optional<Market> market;
+  return market;
+}
+
+Issues NotInitialised() {
+  return {{.code = "not_initialised",
+           .field = "",
+           .message = "The catalog has not been read yet: call init first.",
+           .values = {}}};
 }
 
 Answer Ask(const RequestReading& reading, const Catalog& catalog) {
@@ -37,26 +49,34 @@ std::string Init(std::string_view catalog) {
   Issues issues;
   Catalog read = ReadCatalog(catalog, issues);
   TheCatalog().reset();
+  TheMarket().reset();
   if (!HasError(issues)) TheCatalog() = std::move(read);
+  return WriteStatus(issues);
+}
+
+std::string InitMarket(std::string_view market) {
+  TheMarket().reset();
+  const std::optional<Catalog>& catalog = TheCatalog();
+  if (!catalog) return WriteStatus(NotInitialised());
+  Issues issues;
+  Market read = ReadMarket(market, *catalog, issues);
+  if (!HasError(issues)) TheMarket() = std::move(read);
   return WriteStatus(issues);
 }
 
 std::string Estimate(std::string_view request) {
   const std::optional<Catalog>& catalog = TheCatalog();
-  if (!catalog) {
-    return WriteInvalidReport({{.code = "not_initialised",
-                                .field = "",
-                                .message = "The catalog has not been read yet: call init first.",
-                                .values = {}}});
-  }
-  const RequestReading reading = ReadRequest(request, *catalog);
+  if (!catalog) return WriteInvalidReport(NotInitialised());
+  const std::optional<Market>& market = TheMarket();
+  const RequestReading reading = ReadRequest(request, *catalog, market ? &*market : nullptr);
   if (HasError(reading.issues)) return WriteInvalidReport(reading.issues);
   return WriteReport(reading, Ask(reading, *catalog), *catalog);
 }
 
 std::string Describe() {
   const std::optional<Catalog>& catalog = TheCatalog();
-  return WriteDescription(catalog ? *catalog : Catalog());
+  const std::optional<Market>& market = TheMarket();
+  return WriteDescription(catalog ? *catalog : Catalog(), market ? *market : Market());
 }
 
 }  // namespace tunefit

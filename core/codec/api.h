@@ -8,16 +8,21 @@
 
 namespace tunefit {
 
-/// Reads the bundled catalog (32 MB at most), once, before the other two. Returns `{"status", "issues"}`; after
-/// `invalid` there is no catalog.
+/// Reads the first part of the bundled catalog (32 MB at most), once, before the others. Returns `{"status",
+/// "issues"}`; after `invalid` there is no catalog. A market that was read before is dropped: it belongs to its first
+/// part.
 std::string Init(std::string_view catalog);
+
+/// Reads the second part (32 MB at most): servers, prices, the vendor. Answers as Init does; after `invalid` there is
+/// no market, and before Init the only issue is `not_initialised`. Only a request that names a server needs it.
+std::string InitMarket(std::string_view market);
 
 /// Request text (256 kB at most) to report text. Wrong input is a report with status `invalid` that names every fault
 /// by its field; before Init the only issue is `not_initialised`.
 std::string Estimate(std::string_view request);
 
-/// What a page needs to build its choices: version, catalog date, models, GPUs, stacks, choices, limits, issue codes.
-/// Before Init the lists of the catalog are empty.
+/// What a page needs to build its choices: version, catalog date, models, GPUs, stacks, servers, choices, limits, issue
+/// codes. Before Init the lists of the catalog are empty, before InitMarket the servers.
 std::string Describe();
 
 }  // namespace tunefit

@@ -10,22 +10,22 @@
 namespace tunefit {
 namespace {
 
-/// Names of all models, for the lookup; a name that two models share is a fault.
-void IndexNames(Catalog& catalog, const ObjectReader& bundle) {
-  auto& names = catalog.model_names;
-  for (std::size_t i = 0; i < catalog.models.size(); ++i) {
-    const CatalogModel& model = catalog.models[i];
-    names.emplace_back(LowerCase(model.id), i);
-    if (!model.hf_id.empty()) names.emplace_back(LowerCase(model.hf_id), i);
-    for (const std::string& alias : model.aliases) names.emplace_back(LowerCase(alias), i);
-  }
-  std::sort(names.begin(), names.end());
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    if (names[i].first != names[i - 1].first) continue;
-    bundle.Fault("duplicate_name", "models." + std::to_string(names[i].second),
-                 Join({"shares the name \"", names[i].first, "\" with another name of this list"}),
-                 {{"value", names[i].first}});
-  }
+/// The index of the row of that name, whatever its case.
+std::optional<std::size_t> FindRow(const std::vector<RowName>& names, std::string_view name) {
+  const std::string lower = LowerCase(name);
+  const auto below = [](const RowName& entry, const std::string& key) { return entry.first < key; };
+  const auto found = std::lower_bound(names.begin(), names.end(), lower, below);
+  if (found == names.end() || found->first != lower) return {};
+  return found->second;
+}
+
+/// What rows of the bundle may name.
+KnownNames NamesOf(const ObjectReader& bundle) {
+  KnownNames names;
+  names.Set(Table::kSources, TextsIn(bundle.Find("sources"), "id"));
+  names.Set(Table::kGpus, TextsIn(bundle.Find("gpus"), "id"));
+  names.Set(Table::kPurposes, TextsIn(bundle.Find("purposes"), "id"));
+  return names;
 }
 
 }  // namespace
@@ -37,18 +37,13 @@ const StackVersion& CatalogStack::At(std::string_view month) const {
 }
 
 const CatalogModel* Catalog::FindModel(std::string_view name) const {
-  const std::string lower = LowerCase(name);
-  const auto below = [](const auto& entry, const std::string& key) { return entry.first < key; };
-  const auto found = std::lower_bound(model_names.begin(), model_names.end(), lower, below);
-  return found != model_names.end() && found->first == lower ? &models[found->second] : nullptr;
+  const auto row = FindRow(model_names, name);
+  return row ? &models[*row] : nullptr;
 }
 
-const Gpu* Catalog::FindGpu(std::string_view id) const {
-  const std::string lower = LowerCase(id);
-  for (const CatalogGpu& row : gpus) {
-    if (row.gpu.id == lower) return &row.gpu;
-  }
-  return nullptr;
+const Gpu* Catalog::FindGpu(std::string_view name) const {
+  const auto row = FindRow(gpu_names, name);
+  return row ? &gpus[*row].gpu : nullptr;
 }
 
 const CatalogStack* Catalog::FindStack(std::string_view id) const {
@@ -72,26 +67,24 @@ const CatalogFormula* Catalog::FindFormula(std::string_view of) const {
 }
 
 Catalog ReadCatalog(std::string_view text, Issues& issues) {
-  static constexpr std::string_view kKnown[] = {"meta", "gpus", "models", "stacks", "sources", "formulas", "overheads"};
+  static constexpr std::string_view kKnown[] = {"meta",   "gpus",    "purposes", "interconnects", "models",
+                                                "stacks", "sources", "formulas", "overheads"};
   Catalog catalog;
-  const JsonValue tree = ParseJson(text, kFileLimits, issues);
-  if (!issues.empty()) return catalog;
-  if (tree.kind != JsonKind::kObject) {
-    AddIssue(issues, "wrong_type", "", "The catalog must be an object.",
-             {{"expected", "an object"}, {"found", JsonKindName(tree.kind)}});
-    return catalog;
-  }
+  JsonValue tree;
+  if (!ReadBundle(text, tree, issues)) return catalog;
   const ObjectReader bundle(tree, "", NullRule::kRefused, issues);
   bundle.RefuseUnknown(kKnown);
   for (const std::string_view part : kKnown) bundle.Require(part);
-  ReadMeta(bundle, catalog);
+  const KnownNames names = NamesOf(bundle);
+  catalog.date = ReadMeta(bundle);
   ReadSources(bundle, catalog);
-  ReadGpus(bundle, catalog);
-  ReadModels(bundle, catalog);
-  ReadStacks(bundle, catalog);
+  ReadGpus(bundle, names, catalog);
+  CheckPurposes(bundle, names);
+  CheckInterconnects(bundle, names);
+  ReadModels(bundle, names, catalog);
+  ReadStacks(bundle, names, catalog);
   ReadFormulas(bundle, catalog);
   ReadOverheads(bundle, catalog);
-  IndexNames(catalog, bundle);
   return catalog;
 }
 

@@ -60,7 +60,11 @@ struct CatalogFormula {
   std::vector<std::string> source_ids;
 };
 
-/// What Tunefit knows about the world. Made once from the bundled text; never changes after that.
+/// A name in lower case, and the index of the row that has it.
+using RowName = std::pair<std::string, std::size_t>;
+
+/// What Tunefit knows about the world, as far as an estimate needs it. Made once from the bundled text; never changes
+/// after that.
 struct Catalog {
   std::string date;  ///< "YYYY-MM-DD"
   std::vector<CatalogGpu> gpus;
@@ -69,22 +73,22 @@ struct Catalog {
   std::vector<CatalogSource> sources;    ///< sorted by id
   std::vector<CatalogFormula> formulas;  ///< one for every term and overhead of a report
   Overheads overheads;
-  /// Ids, Hugging Face ids and aliases in lower case, sorted, and the index of their model.
-  std::vector<std::pair<std::string, std::size_t>> model_names;
+  std::vector<RowName> gpu_names;    ///< ids and aliases, sorted
+  std::vector<RowName> model_names;  ///< ids, Hugging Face ids and aliases, sorted
 
   /// By id, Hugging Face id or alias, without regard to case. Null when nobody has that name.
   const CatalogModel* FindModel(std::string_view name) const;
-  /// By id, without regard to case.
-  const Gpu* FindGpu(std::string_view id) const;
+  /// By id or alias, without regard to case.
+  const Gpu* FindGpu(std::string_view name) const;
   const CatalogStack* FindStack(std::string_view id) const;
   const CatalogSource* FindSource(std::string_view id) const;
   /// The formula of a term or overhead. Never null in a catalog that was read without faults.
   const CatalogFormula* FindFormula(std::string_view of) const;
 };
 
-/// Reads the bundle `{"meta", "gpus", "models", "stacks", "sources", "formulas", "overheads"}` and checks every rule of
-/// the catalog (catalog/README.md). All faults are added to `issues`, with the dotted path in the bundle as their
-/// field; the answer is only to be used when there are none.
+/// Reads the first bundle, `{"meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas",
+/// "overheads"}`, and checks every rule of the catalog (catalog/README.md). All faults are added to `issues`, with the
+/// dotted path in the bundle as their field; the answer is only to be used when there are none.
 Catalog ReadCatalog(std::string_view text, Issues& issues);
 
 }  // namespace tunefit

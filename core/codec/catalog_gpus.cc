@@ -17,25 +17,27 @@ constexpr double kMiB = 1024.0 * 1024.0;
 /// What the driver shows, of the capacity on the box: ECC over GDDR costs a sixteenth.
 constexpr double kUsableLow = 0.9;
 constexpr double kUsableHigh = 1;
+/// A measured rate over the printed one: cards clock higher than their makers print.
+constexpr double kMeasuredHigh = 1.15;
 /// Dense 16-bit rate over memory bandwidth, flops a byte.
 constexpr double kIntensityLow = 20;
 constexpr double kIntensityHigh = 700;
+constexpr Known kMeasured = {"fp16", "bf16", "fp8"};
 
 /// Reads the number and asks for its source.
-double ReadNumber(const ObjectReader& row, const RowSources& sources, std::string_view key, double low, double high) {
-  if (row.Find(key) != nullptr) sources.Need(key);
+double ReadNumber(const ObjectReader& row, std::string_view key, double low, double high) {
+  if (row.Find(key) != nullptr) NeedSource(row, key);
   return row.Number(key, low, high).value_or(0);
 }
 
 /// The rates of an object of rates, each with a source.
-void CheckRates(const ObjectReader& row, const RowSources& sources, std::string_view key,
-                std::span<const std::string_view> dtypes) {
+void CheckRates(const ObjectReader& row, std::string_view key, std::span<const std::string_view> dtypes) {
   const ObjectReader rates(row, key);
   rates.RefuseUnknown(dtypes);
   for (const std::string_view dtype : dtypes) {
     if (rates.Find(dtype) == nullptr) continue;
     rates.Number(dtype, std::numeric_limits<double>::min(), 100000);
-    sources.Need(Join({key, ".", dtype}));
+    NeedSource(row, Join({key, ".", dtype}));
   }
 }
 
@@ -66,11 +68,11 @@ void CheckPlausible(const ObjectReader& row, const Gpu& gpu, double bandwidth_gb
     if (value == nullptr || capacity == 0) continue;
     const double fraction = value->number * kMiB / capacity;
     if (fraction < kUsableLow || fraction > kUsableHigh) {
-      row.Fault("implausible", key, "is too far from the capacity on the box", {{"value", NumberText(value->number)}});
+      row.ValueFault("implausible", key, "is too far from the capacity on the box");
     }
   }
   if (const double named = NamedGiB(gpu.name); named != 0 && capacity != 0 && named * kGiB != capacity) {
-    row.Fault("implausible", "name", "holds another capacity than memory_GiB", {{"value", gpu.name}});
+    row.ValueFault("implausible", "name", "holds another capacity than memory_GiB");
   }
   const ObjectReader rates(row, "dense_TFLOPS");
   const double rate = rates.Find("bf16") != nullptr ? RateOf(rates, "bf16") : RateOf(rates, "fp16");
@@ -81,9 +83,9 @@ void CheckPlausible(const ObjectReader& row, const Gpu& gpu, double bandwidth_gb
     }
   }
   const ObjectReader measured(row, "measured_TFLOPS");
-  for (const std::string_view dtype : {"bf16", "fp8"}) {
-    if (RateOf(measured, dtype) > RateOf(rates, dtype)) {
-      measured.Fault("implausible", dtype, "is over the peak rate", {{"value", NumberText(RateOf(measured, dtype))}});
+  for (const std::string_view dtype : kMeasured) {
+    if (measured.Find(dtype) != nullptr && RateOf(measured, dtype) > kMeasuredHigh * RateOf(rates, dtype)) {
+      measured.ValueFault("implausible", dtype, "is too far over the peak rate");
     }
   }
 }
@@ -112,30 +114,30 @@ void ReadSupports(const ObjectReader& row, Gpu& gpu) {
 }
 
 /// What is checked here and not used by the core yet.
-void CheckRest(const ObjectReader& row, const RowSources& sources) {
+void CheckRest(const ObjectReader& row) {
   static constexpr Known kLinks = {"none", "nvlink", "infinity_fabric", "xe_link", "ethernet"};
   static constexpr Known kTopologies = {"bridge", "switch", "mesh", "direct"};
   static constexpr Known kEcc = {"none", "off", "on", "supported"};
   static constexpr Known kDense = {"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"};
-  static constexpr Known kMeasured = {"bf16", "fp8"};
-  CheckRates(row, sources, "dense_TFLOPS", kDense);
-  CheckRates(row, sources, "measured_TFLOPS", kMeasured);
-  ReadNumber(row, sources, "dense_int8_TOPS", std::numeric_limits<double>::min(), 100000);
+  CheckRates(row, "dense_TFLOPS", kDense);
+  CheckRates(row, "measured_TFLOPS", kMeasured);
+  ReadNumber(row, "fp16_accumulate_TFLOPS", std::numeric_limits<double>::min(), 100000);
+  ReadNumber(row, "dense_int8_TOPS", std::numeric_limits<double>::min(), 100000);
   row.Require("link");
   const auto link = row.Choice("link", kLinks);
   row.Choice("link_topology", kTopologies);
   for (const std::string_view key : {"link_GBps", "link_gpus"}) {
     if (row.Find(key) != nullptr) row.Require("link_topology");
-    ReadNumber(row, sources, key, std::numeric_limits<double>::min(), 10000);
+    ReadNumber(row, key, std::numeric_limits<double>::min(), 10000);
   }
   if (link == std::size_t{0} && row.Find("link_topology") != nullptr) {
     row.Fault("implausible", "link_topology", "describes a link that is not there", {});
   }
-  ReadNumber(row, sources, "host_link_GBps", std::numeric_limits<double>::min(), 10000);
-  ReadNumber(row, sources, "pcie_gen", 3, 7);
-  ReadNumber(row, sources, "pcie_lanes", 1, 16);
-  ReadNumber(row, sources, "tdp_W", 10, 3000);
-  ReadNumber(row, sources, "partitions", 0, 16);
+  ReadNumber(row, "host_link_GBps", std::numeric_limits<double>::min(), 10000);
+  ReadNumber(row, "pcie_gen", 3, 7);
+  ReadNumber(row, "pcie_lanes", 1, 16);
+  ReadNumber(row, "tdp_W", 10, 3000);
+  ReadNumber(row, "partitions", 0, 16);
   row.Count("devices_per_board", 2, 8);
   row.Choice("ecc", kEcc);
   row.Text("form", 60);
@@ -146,6 +148,7 @@ void CheckRest(const ObjectReader& row, const RowSources& sources) {
 
 constexpr Known kGpuKeys = {"id",
                             "name",
+                            "aliases",
                             "vendor",
                             "architecture",
                             "segment",
@@ -156,6 +159,7 @@ constexpr Known kGpuKeys = {"id",
                             "memory_usable_ecc_off_MiB",
                             "memory_bandwidth_GBps",
                             "dense_TFLOPS",
+                            "fp16_accumulate_TFLOPS",
                             "dense_int8_TOPS",
                             "measured_TFLOPS",
                             "supports",
@@ -177,11 +181,21 @@ constexpr Known kGpuKeys = {"id",
                             "derived",
                             "sources"};
 
-void ReadGpu(const ObjectReader& row, Catalog& catalog) {
+/// The names of the row, which stand at the end of the catalog's rows.
+void ReadGpuNames(const ObjectReader& row, const KnownNames& names, Catalog& catalog) {
+  static constexpr FieldRule kAliases = rules::Texts(rules::Text("aliases", 80)).Items(1);
+  CheckField(row, kAliases, names);
+  const std::size_t index = catalog.gpus.size() - 1;
+  catalog.gpu_names.emplace_back(LowerCase(catalog.gpus.back().gpu.id), index);
+  const JsonValue* aliases = row.Find("aliases");
+  if (aliases == nullptr) return;
+  for (const JsonValue& alias : aliases->items) catalog.gpu_names.emplace_back(LowerCase(alias.text), index);
+}
+
+void ReadGpu(const ObjectReader& row, const KnownNames& names, Catalog& catalog) {
   static constexpr Known kVendors = {"NVIDIA", "AMD", "Intel"};
   static constexpr Known kSegments = {"consumer", "workstation", "datacenter", "desktop"};
   row.RefuseUnknown(kGpuKeys);
-  const RowSources sources(row, catalog);
   CatalogGpu read;
   Gpu& gpu = read.gpu;
   gpu.id = ReadId(row);
@@ -193,19 +207,20 @@ void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   if (const auto vendor = row.Choice("vendor", kVendors)) gpu.vendor = kVendors[*vendor];
   if (const auto segment = row.Choice("segment", kSegments)) gpu.segment = kSegments[*segment];
   gpu.compute_capability = row.Text("compute_capability", 12).value_or("");
-  gpu.memory_bytes = ReadNumber(row, sources, "memory_GiB", 1, 1000) * kGiB;
-  gpu.usable_bytes = ReadNumber(row, sources, "memory_usable_MiB", 1024, 1024000) * kMiB;
-  ReadNumber(row, sources, "memory_usable_ecc_on_MiB", 1024, 1024000);
-  ReadNumber(row, sources, "memory_usable_ecc_off_MiB", 1024, 1024000);
-  const double bandwidth = ReadNumber(row, sources, "memory_bandwidth_GBps", 50, 50000);
+  gpu.memory_bytes = ReadNumber(row, "memory_GiB", 1, 1000) * kGiB;
+  gpu.usable_bytes = ReadNumber(row, "memory_usable_MiB", 1024, 1024000) * kMiB;
+  ReadNumber(row, "memory_usable_ecc_on_MiB", 1024, 1024000);
+  ReadNumber(row, "memory_usable_ecc_off_MiB", 1024, 1024000);
+  const double bandwidth = ReadNumber(row, "memory_bandwidth_GBps", 50, 50000);
   ReadSupports(row, gpu);
-  CheckRest(row, sources);
+  CheckRest(row);
   CheckPlausible(row, gpu, bandwidth);
   if (row.Find("release") != nullptr) read.release = ReadRelease(row);
-  gpu.source_ids = sources.ids();
+  gpu.source_ids = ReadSourceIds(row, names);
   RefuseSecond(row, catalog.gpus, gpu.id,
                [](const CatalogGpu& earlier) -> const std::string& { return earlier.gpu.id; });
   catalog.gpus.push_back(std::move(read));
+  ReadGpuNames(row, names, catalog);
 }
 
 /// GPU-1  What a card shows as its total where nobody printed it: capacity x the smallest share seen among the cards of
@@ -232,8 +247,9 @@ void DeriveUsable(std::vector<CatalogGpu>& gpus) {
 
 }  // namespace
 
-void ReadGpus(const ObjectReader& bundle, Catalog& catalog) {
-  ForEachRow(bundle, "gpus", [&](const ObjectReader& row) { ReadGpu(row, catalog); });
+void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
+  ForEachRow(bundle, "gpus", [&](const ObjectReader& row) { ReadGpu(row, names, catalog); });
+  SortNames(catalog.gpu_names, bundle, "duplicate_name", "gpus");
   DeriveUsable(catalog.gpus);
 }
 

@@ -270,7 +270,6 @@ CatalogModel ReadNames(const ObjectReader& row) {
   }
   model.family = ReadText(row, "family", 40);
   model.organisation = ReadText(row, "organisation", 60);
-  ReadText(row, "licence", 120);
   ReadRelease(row);
   return model;
 }
@@ -291,12 +290,26 @@ Architecture ReadConfig(const ObjectReader& row, Issues& issues) {
   return std::move(read.architecture);
 }
 
-void ReadModel(const ObjectReader& row, Catalog& catalog) {
-  static constexpr Known kKnown = {
-      "id",     "name",       "hf_id",     "aliases",     "family",        "organisation", "licence", "release",
-      "config", "parameters", "hub_total", "adjustments", "printed_total", "confidence",   "note",    "sources"};
+/// The names of the row, which stands at the end of the catalog's rows.
+void AddNames(Catalog& catalog) {
+  const CatalogModel& model = catalog.models.back();
+  const auto add = [&](std::string_view name) {
+    if (!name.empty()) catalog.model_names.emplace_back(LowerCase(name), catalog.models.size() - 1);
+  };
+  add(model.id);
+  add(model.hf_id);
+  for (const std::string& alias : model.aliases) add(alias);
+}
+
+void ReadModel(const ObjectReader& row, const KnownNames& names, Catalog& catalog) {
+  static constexpr Known kKnown = {"id",           "name",      "hf_id",       "aliases",       "family",
+                                   "organisation", "licence",   "release",     "good_for",      "config",
+                                   "parameters",   "hub_total", "adjustments", "printed_total", "confidence",
+                                   "note",         "sources"};
   static constexpr Known kSourceKnown = {"config", "parameters", "card"};
   static constexpr Known kConfidence = {"A", "B", "C", "D"};
+  static constexpr FieldRule kLicence = rules::Text("licence", 120);
+  static constexpr FieldRule kGoodFor = rules::Texts(rules::Name("good_for", Table::kPurposes)).Items(1, 3);
   Issues& issues = row.issues();
   row.RefuseUnknown(kKnown);
   CatalogModel model = ReadNames(row);
@@ -317,19 +330,23 @@ void ReadModel(const ObjectReader& row, Catalog& catalog) {
   row.Require("confidence");
   row.Choice("confidence", kConfidence);
   row.Text("note", 240);
-  model.source_ids = RowSources(row, catalog).ids();
+  CheckField(row, kLicence, names);
+  CheckField(row, kGoodFor, names);
+  model.source_ids = ReadSourceIds(row, names);
   const ObjectReader sources(row, "sources");
   sources.RefuseUnknown(kSourceKnown);
   for (const std::string_view key : kSourceKnown) sources.Require(key);
   RefuseSecond(row, catalog.models, model.id,
                [](const CatalogModel& earlier) -> const std::string& { return earlier.id; });
   catalog.models.push_back(std::move(model));
+  AddNames(catalog);
 }
 
 }  // namespace
 
-void ReadModels(const ObjectReader& bundle, Catalog& catalog) {
-  ForEachRow(bundle, "models", [&](const ObjectReader& row) { ReadModel(row, catalog); });
+void ReadModels(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
+  ForEachRow(bundle, "models", [&](const ObjectReader& row) { ReadModel(row, names, catalog); });
+  SortNames(catalog.model_names, bundle, "duplicate_name", "models");
 }
 
 }  // namespace tunefit

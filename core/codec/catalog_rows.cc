@@ -5,39 +5,6 @@
 #include "core/codec/words.h"
 
 namespace tunefit {
-namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsIdLetter(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z'); }
-bool IsIdSign(char c) { return c == '.' || c == '_' || c == '-'; }
-
-/// ^[a-z0-9]+([._-][a-z0-9]+)*$
-bool IsId(std::string_view text) {
-  if (text.empty() || text.size() > 64 || !IsIdLetter(text.front()) || !IsIdLetter(text.back())) return false;
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    if (!IsIdLetter(text[i]) && !(IsIdSign(text[i]) && IsIdLetter(text[i - 1]))) return false;
-  }
-  return true;
-}
-
-bool Digits(std::string_view text, std::size_t begin, std::size_t end, int low, int high) {
-  int number = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (!IsDigit(text[i])) return false;
-    number = number * 10 + (text[i] - '0');
-  }
-  return number >= low && number <= high;
-}
-
-}  // namespace
-
-bool IsDate(std::string_view text, bool day_needed) {
-  const std::size_t size = text.size();
-  if (size != 10 && (day_needed || (size != 4 && size != 7))) return false;
-  if (!Digits(text, 0, 4, 0, 9999)) return false;
-  if (size >= 7 && (text[4] != '-' || !Digits(text, 5, 7, 1, 12))) return false;
-  return size < 10 || (text[7] == '-' && Digits(text, 8, 10, 1, 31));
-}
 
 std::string ReadText(const ObjectReader& row, std::string_view key, std::size_t longest) {
   row.Require(key);
@@ -51,51 +18,63 @@ std::string ReadText(const ObjectReader& row, std::string_view key, std::size_t 
 
 std::string ReadId(const ObjectReader& row) {
   const std::string id = ReadText(row, "id", 64);
-  if (!id.empty() && !IsId(id)) {
-    row.Fault("malformed", "id", "must be lower case letters, digits and single signs between them", {{"value", id}});
-  }
+  const std::string_view fault = FormFault(id, TextForm::kId);
+  if (!id.empty() && !fault.empty()) row.Fault("malformed", "id", fault, {{"value", id}});
   return id;
 }
 
 std::string ReadRelease(const ObjectReader& row) {
   std::string release = ReadText(row, "release", 10);
-  if (!release.empty() && !IsDate(release, false)) {
-    row.Fault("malformed", "release", "must be a year, month or day as \"2026-01-31\"", {{"value", release}});
-  }
+  const std::string_view fault = FormFault(release, TextForm::kDate);
+  if (!release.empty() && !fault.empty()) row.Fault("malformed", "release", fault, {{"value", release}});
   return release;
 }
 
-RowSources::RowSources(const ObjectReader& row, const Catalog& catalog) : row_(row) {
-  row.Require("sources");
-  sources_ = row.Object("sources");
-  if (sources_ == nullptr) return;
-  const ObjectReader sources(row, "sources");
-  for (const JsonMember& member : sources_->members) {
-    for (const std::string_view id : sources.Texts(member.key).value_or(std::vector<std::string_view>())) {
-      ids_.emplace_back(id);
-      if (catalog.FindSource(id) != nullptr) continue;
-      const std::string shown = Shortened(id);
-      sources.Fault("unknown_source", member.key, Join({"names \"", shown, "\", which is no source of the catalog"}),
-                    {{"value", shown}});
-    }
+std::vector<std::string> ReadSourceIds(const ObjectReader& row, const KnownNames& names) {
+  CheckField(row, rules::Sources(), names);
+  std::vector<std::string> ids;
+  const JsonValue* sources = row.Find("sources");
+  if (sources == nullptr) return ids;
+  for (const JsonMember& member : sources->members) {
+    for (const JsonValue& id : member.value.items) ids.push_back(id.text);
   }
-  std::sort(ids_.begin(), ids_.end());
-  ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
-bool RowSources::Covers(std::string_view path) const {
-  if (sources_ == nullptr) return true;  // said already
+void NeedSource(const ObjectReader& row, std::string_view path) {
+  const JsonValue* sources = row.Find("sources");
+  if (sources == nullptr || sources->kind != JsonKind::kObject || sources->Find("row") != nullptr) return;
   for (std::string_view at = path; !at.empty(); at = at.substr(0, at.rfind('.') == at.npos ? 0 : at.rfind('.'))) {
-    if (sources_->Find(at) != nullptr) return true;
+    if (sources->Find(at) != nullptr) return;
   }
-  return path.substr(0, 5) == "link_" && sources_->Find("link") != nullptr;
+  if (path.substr(0, 5) == "link_" && sources->Find("link") != nullptr) return;
+  row.Fault("unsourced", path, "has no source", {});
 }
 
-void RowSources::Need(std::string_view path) const {
-  if (!Covers(path)) row_.Fault("unsourced", path, "has no source", {});
+void SortNames(std::vector<RowName>& names, const ObjectReader& object, const char* code, std::string_view key,
+               std::string_view field) {
+  std::sort(names.begin(), names.end());
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    const auto& [name, row] = names[i];
+    if (name != names[i - 1].first) continue;
+    const std::string shown = Shortened(name);
+    object.Fault(code, Join({key, ".", std::to_string(row), field}),
+                 Join({"repeats \"", shown, "\" of an earlier row"}), {{"value", shown}});
+  }
 }
 
-void ReadMeta(const ObjectReader& bundle, Catalog& catalog) {
+bool ReadBundle(std::string_view text, JsonValue& tree, Issues& issues) {
+  tree = ParseJson(text, kFileLimits, issues);
+  if (!issues.empty()) return false;
+  if (tree.kind == JsonKind::kObject) return true;
+  AddIssue(issues, "wrong_type", "", "The catalog must be an object.",
+           {{"expected", "an object"}, {"found", JsonKindName(tree.kind)}});
+  return false;
+}
+
+std::string ReadMeta(const ObjectReader& bundle) {
   static constexpr std::string_view kKnown[] = {"version", "date"};
   const ObjectReader meta(bundle, "meta");
   meta.RefuseUnknown(kKnown);
@@ -104,10 +83,11 @@ void ReadMeta(const ObjectReader& bundle, Catalog& catalog) {
     const std::string value = std::to_string(*version);
     meta.Fault("unknown_value", "version", Join({"must be 1, not ", value}), {{"value", value}, {"known", "1"}});
   }
-  catalog.date = ReadText(meta, "date", 10);
-  if (!catalog.date.empty() && !IsDate(catalog.date, true)) {
-    meta.Fault("malformed", "date", "must be a day as \"2026-01-31\"", {{"value", catalog.date}});
+  std::string date = ReadText(meta, "date", 10);
+  if (!date.empty() && !IsDate(date, true)) {
+    meta.Fault("malformed", "date", "must be a day as \"2026-01-31\"", {{"value", date}});
   }
+  return date;
 }
 
 void ReadSources(const ObjectReader& bundle, Catalog& catalog) {
@@ -130,6 +110,12 @@ void ReadSources(const ObjectReader& bundle, Catalog& catalog) {
   });
   std::sort(catalog.sources.begin(), catalog.sources.end(),
             [](const CatalogSource& a, const CatalogSource& b) { return a.id < b.id; });
+}
+
+void CheckPurposes(const ObjectReader& bundle, const KnownNames& names) {
+  static constexpr FieldRule kPurpose[] = {rules::Id(), rules::Text("en", 80).Needed(), rules::Text("nl", 80).Needed()};
+  static constexpr FieldRule kPurposes = rules::Rows("purposes", kPurpose).Items(1);
+  CheckField(bundle, kPurposes, names);
 }
 
 }  // namespace tunefit

@@ -2,39 +2,33 @@
 
 #include "core/codec/catalog.h"
 #include "core/codec/json_reader.h"
+#include "core/codec/row_rules.h"
 
-// The parts of the bundle, each in a file of its own. Every function adds all faults to the reader's issues.
+// The parts of the first bundle, each in a file of its own, and what reading rows has in common. Every function adds
+// all faults to the reader's issues; `names` are those of the bundle's own lists.
 
 namespace tunefit {
 
-void ReadMeta(const ObjectReader& bundle, Catalog& catalog);
-/// Before the others: they look their source ids up.
+/// Parses a bundle. False where it is no object, or no JSON.
+bool ReadBundle(std::string_view text, JsonValue& tree, Issues& issues);
+
+/// The date of a bundle: `meta`, which both parts have.
+std::string ReadMeta(const ObjectReader& bundle);
+/// Before the formulas, which look their source ids up.
 void ReadSources(const ObjectReader& bundle, Catalog& catalog);
-void ReadGpus(const ObjectReader& bundle, Catalog& catalog);
-void ReadModels(const ObjectReader& bundle, Catalog& catalog);
-void ReadStacks(const ObjectReader& bundle, Catalog& catalog);
+void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
+void CheckPurposes(const ObjectReader& bundle, const KnownNames& names);
+void CheckInterconnects(const ObjectReader& bundle, const KnownNames& names);
+void ReadModels(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
+void ReadStacks(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadFormulas(const ObjectReader& bundle, Catalog& catalog);
 void ReadOverheads(const ObjectReader& bundle, Catalog& catalog);
 
-/// "2024", "2024-05" or "2024-05-20".
-bool IsDate(std::string_view text, bool day_needed);
-
-/// Reads the `sources` of a row: field to ids. An id that is not in the catalog is `unknown_source`.
-class RowSources {
- public:
-  RowSources(const ObjectReader& row, const Catalog& catalog);
-  /// The path, or one that holds it, has a source.
-  bool Covers(std::string_view path) const;
-  /// `unsourced` unless covered.
-  void Need(std::string_view path) const;
-  /// Every id once, sorted.
-  const std::vector<std::string>& ids() const { return ids_; }
-
- private:
-  const ObjectReader& row_;
-  const JsonValue* sources_ = nullptr;
-  std::vector<std::string> ids_;
-};
+/// Reads the `sources` of a row, field to ids: every id once, sorted.
+std::vector<std::string> ReadSourceIds(const ObjectReader& row, const KnownNames& names);
+/// `unsourced` where neither the field, nor one that holds it, nor the whole row has a source. Nothing for a row
+/// without `sources`: that is said already.
+void NeedSource(const ObjectReader& row, std::string_view path);
 
 /// A text of the form of an id: lower case letters, digits, and single `.`, `_` or `-` between them. `malformed`
 /// otherwise.
@@ -52,6 +46,11 @@ void RefuseSecond(const ObjectReader& row, const Rows& rows, const std::string& 
     return;
   }
 }
+
+/// Sorts names for FindRow. One that stands twice is a fault of that code at the later row of the list under `key`, or
+/// at a field of it (".id").
+void SortNames(std::vector<RowName>& names, const ObjectReader& object, const char* code, std::string_view key,
+               std::string_view field = {});
 
 /// Calls `read(row)` with a reader for every object of the list under `key`.
 template <typename Read>

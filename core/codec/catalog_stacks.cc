@@ -29,11 +29,11 @@ void Overlay(JsonValue& below, const JsonValue& above) {
 }
 
 /// Everything that the two parts of a version set has a source.
-void CheckSourced(const ObjectReader& version, const RowSources& sources) {
+void CheckSourced(const ObjectReader& version) {
   for (const std::string_view part : {"defaults", "switches"}) {
     const JsonValue* value = version.Find(part);
     if (value == nullptr || value->kind != JsonKind::kObject) continue;
-    for (const JsonMember& member : value->members) sources.Need(Join({part, ".", member.key}));
+    for (const JsonMember& member : value->members) NeedSource(version, Join({part, ".", member.key}));
   }
 }
 
@@ -175,7 +175,7 @@ void ReadTargets(const ObjectReader& defaults, StackVersion& version) {
   }
 }
 
-void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& catalog) {
+void ReadVersion(const ObjectReader& row, const KnownNames& names, CatalogStack& stack) {
   static constexpr Known kKnown = {"since", "defaults", "switches", "sources"};
   row.RefuseUnknown(kKnown);
   StackVersion version;
@@ -195,9 +195,9 @@ void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& ca
   }
   if (const JsonValue* defaults = row.Object("defaults")) Overlay(version.defaults, *defaults);
   ReadHabits(row, version.habits);
-  const RowSources sources(row, catalog);
-  CheckSourced(row, sources);
-  version.source_ids.insert(version.source_ids.end(), sources.ids().begin(), sources.ids().end());
+  CheckSourced(row);
+  const std::vector<std::string> source_ids = ReadSourceIds(row, names);
+  version.source_ids.insert(version.source_ids.end(), source_ids.begin(), source_ids.end());
   std::sort(version.source_ids.begin(), version.source_ids.end());
   version.source_ids.erase(std::unique(version.source_ids.begin(), version.source_ids.end()), version.source_ids.end());
   stack.versions.push_back(std::move(version));
@@ -211,7 +211,7 @@ void ReadVersion(const ObjectReader& row, CatalogStack& stack, const Catalog& ca
 
 }  // namespace
 
-void ReadStacks(const ObjectReader& bundle, Catalog& catalog) {
+void ReadStacks(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
   static constexpr Known kKnown = {"id", "name", "versions"};
   ForEachRow(bundle, "stacks", [&](const ObjectReader& row) {
     row.RefuseUnknown(kKnown);
@@ -224,7 +224,7 @@ void ReadStacks(const ObjectReader& bundle, Catalog& catalog) {
       stack.versions.reserve(list->items.size());
       if (list->items.empty()) row.Fault("empty_list", "versions", "must hold at least one version", {});
     }
-    ForEachRow(row, "versions", [&](const ObjectReader& version) { ReadVersion(version, stack, catalog); });
+    ForEachRow(row, "versions", [&](const ObjectReader& version) { ReadVersion(version, names, stack); });
     RefuseSecond(row, catalog.stacks, stack.id,
                  [](const CatalogStack& earlier) -> const std::string& { return earlier.id; });
     catalog.stacks.push_back(std::move(stack));

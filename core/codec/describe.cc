@@ -1,7 +1,9 @@
 #include "core/codec/describe.h"
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/codec/issue_codes.h"
 #include "core/codec/json_writer.h"
@@ -9,6 +11,13 @@
 
 namespace tunefit {
 namespace {
+
+void WriteTexts(JsonWriter& writer, std::string_view key, const std::vector<std::string>& texts) {
+  writer.Key(key);
+  writer.BeginList();
+  for (const std::string& text : texts) writer.Text(text);
+  writer.EndList();
+}
 
 void WriteModels(JsonWriter& writer, const Catalog& catalog) {
   writer.Key("models");
@@ -18,10 +27,7 @@ void WriteModels(JsonWriter& writer, const Catalog& catalog) {
     writer.Text("id", model.id);
     writer.Text("name", model.name);
     writer.TextOrNull("hf_id", model.hf_id);
-    writer.Key("aliases");
-    writer.BeginList();
-    for (const std::string& alias : model.aliases) writer.Text(alias);
-    writer.EndList();
+    WriteTexts(writer, "aliases", model.aliases);
     writer.Text("family", model.family);
     writer.Text("organisation", model.organisation);
     writer.Count("parameters", model.parameters);
@@ -58,6 +64,21 @@ void WriteStacks(JsonWriter& writer, const Catalog& catalog) {
     writer.BeginObject();
     writer.Text("id", stack.id);
     writer.Text("name", stack.name);
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
+void WriteServers(JsonWriter& writer, const Market& market) {
+  writer.Key("servers");
+  writer.BeginList();
+  for (const CatalogServer& server : market.servers) {
+    writer.BeginObject();
+    writer.Text("id", server.id);
+    writer.Text("name", server.name);
+    WriteTexts(writer, "gpus", server.gpus);
+    WriteTexts(writer, "gpus_unconfirmed", server.gpus_unconfirmed);
+    writer.Count("gpus_max", server.gpus_max);
     writer.EndObject();
   }
   writer.EndList();
@@ -135,7 +156,7 @@ void WriteLimits(JsonWriter& writer) {
 
 }  // namespace
 
-std::string WriteDescription(const Catalog& catalog) {
+std::string WriteDescription(const Catalog& catalog, const Market& market) {
   JsonWriter writer(60000);
   writer.BeginObject();
   writer.Text("version", TUNEFIT_VERSION);
@@ -143,6 +164,7 @@ std::string WriteDescription(const Catalog& catalog) {
   WriteModels(writer, catalog);
   WriteGpus(writer, catalog);
   WriteStacks(writer, catalog);
+  WriteServers(writer, market);
   WriteChoices(writer, catalog);
   WriteLimits(writer);
   writer.Key("issue_codes");

@@ -233,6 +233,10 @@ void ObjectReader::Fault(const char* code, std::string_view key, std::string_vie
   AddIssue(*issues_, code, field, Join({subject, " ", text, text.back() == '?' ? "" : "."}), values);
 }
 
+void ObjectReader::ValueFault(const char* code, std::string_view key, std::string_view text) const {
+  Fault(code, key, text, {{"value", ShownValue(*Find(key))}});
+}
+
 void ObjectReader::WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const {
   const std::string_view found = JsonKindName(value.kind);
   const bool scalar = value.kind != JsonKind::kNull && value.kind < JsonKind::kList;

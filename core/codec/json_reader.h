@@ -60,6 +60,8 @@ class ObjectReader {
   /// `text` follows the path in the message: "must be ...".
   void Fault(const char* code, std::string_view key, std::string_view text,
              std::initializer_list<IssueValue> values) const;
+  /// A fault of the value that stands under the key, which is there.
+  void ValueFault(const char* code, std::string_view key, std::string_view text) const;
   void WrongType(std::string_view key, const JsonValue& value, std::string_view expected) const;
   void UnknownValue(std::string_view key, std::string_view value, std::span<const std::string_view> words) const;
 

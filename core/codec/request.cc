@@ -62,7 +62,7 @@ void CompareParameters(RequestReading& reading) {
            {{"value", value}, {"expected", expected}}, Severity::kWarning);
 }
 
-void FindHardware(RequestReading& reading, const Catalog& catalog) {
+void FindGpu(RequestReading& reading, const Catalog& catalog) {
   const Field<Word>& id = reading.completed.gpu;
   if (!id) return;
   reading.gpu = catalog.FindGpu(*id);
@@ -70,6 +70,50 @@ void FindHardware(RequestReading& reading, const Catalog& catalog) {
   std::vector<std::string_view> known;
   for (const CatalogGpu& row : catalog.gpus) known.push_back(row.gpu.id);
   UnknownName(reading, "unknown_gpu", "hardware.gpu", "GPU with the id", *id, MeantName(*id, known));
+}
+
+/// Null with an issue where there is no such server, and without one where the request names none.
+const CatalogServer* FindServer(RequestReading& reading, const Market* market) {
+  const Field<Word>& id = reading.completed.server;
+  if (!id) return nullptr;
+  if (market == nullptr) {
+    AddIssue(reading.issues, "not_initialised", "hardware.server",
+             "The catalog's servers have not been read yet: call init_market before a request that names one.", {});
+    return nullptr;
+  }
+  const CatalogServer* server = market->FindServer(*id);
+  if (server != nullptr) return server;
+  std::vector<std::string_view> known;
+  for (const CatalogServer& row : market->servers) known.push_back(row.id);
+  UnknownName(reading, "unknown_server", "hardware.server", "server with the id", *id, MeantName(*id, known));
+  return nullptr;
+}
+
+/// The server takes the GPU, and as many of them as the request says one holds.
+void CheckServer(RequestReading& reading, const CatalogServer& server) {
+  if (reading.gpu != nullptr) {
+    const Gpu& gpu = *reading.gpu;
+    const auto has = [&](const std::vector<std::string>& ids) {
+      return std::find(ids.begin(), ids.end(), gpu.id) != ids.end();
+    };
+    const bool unconfirmed = has(server.gpus_unconfirmed);
+    if (unconfirmed) {
+      AddIssue(reading.issues, "gpu_unconfirmed_in_server", "hardware.server",
+               Join({"No source confirms that the ", server.name, " takes the ", gpu.name, "."}),
+               {{"value", gpu.name}, {"server", server.name}}, Severity::kWarning);
+    } else if (!has(server.gpus)) {
+      AddIssue(reading.issues, "gpu_not_in_server", "hardware.server",
+               Join({"The ", server.name, " does not take the ", gpu.name, "; choose another server or another card."}),
+               {{"value", gpu.name}, {"server", server.name}});
+    }
+  }
+  const Field<std::int64_t>& per_node = reading.completed.parallel.gpus_per_node;
+  if (!per_node || *per_node <= server.gpus_max) return;
+  const std::string value = std::to_string(*per_node);
+  const std::string high = std::to_string(server.gpus_max);
+  AddIssue(reading.issues, "too_many_gpus_in_server", "parallel.gpus_per_node",
+           Join({"The ", server.name, " takes ", high, " GPUs at most, not ", value, "."}),
+           {{"value", value}, {"high", high}, {"server", server.name}});
 }
 
 void ReadTree(RequestReading& reading, std::string_view text) {
@@ -107,13 +151,15 @@ bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig&
   return true;
 }
 
-RequestReading ReadRequest(std::string_view text, const Catalog& catalog) {
+RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const Market* market) {
   RequestReading reading;
   ReadTree(reading, text);
   if (reading.tree.kind != JsonKind::kObject) return reading;
   HfConfig config;
   const bool has_model = FindArchitecture(reading, catalog, config);
-  FindHardware(reading, catalog);
+  FindGpu(reading, catalog);
+  const CatalogServer* server = FindServer(reading, market);
+  if (server != nullptr) CheckServer(reading, *server);
   reading.stack = FindStackVersion(reading, catalog);
   if (reading.stack == nullptr) return reading;
   const ModelHabits& built = reading.stack->habits.model;

@@ -6,6 +6,7 @@
 #include "core/codec/assumption.h"
 #include "core/codec/catalog.h"
 #include "core/codec/json_value.h"
+#include "core/codec/market.h"
 #include "core/codec/request_fields.h"
 #include "core/model/issue.h"
 #include "core/model/workload.h"
@@ -34,7 +35,7 @@ struct RequestReading {
 
 /// Reads a request text: checks every field against the contract, fills in what is missing from the stack's defaults
 /// (each one an assumption), and refuses what the core does not model yet with `not_modelled`. The workload of a
-/// reading without errors has been validated.
-RequestReading ReadRequest(std::string_view text, const Catalog& catalog);
+/// reading without errors has been validated. `market` is null where none has been read: then no server is known.
+RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const Market* market = nullptr);
 
 }  // namespace tunefit

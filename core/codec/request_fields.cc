@@ -288,7 +288,7 @@ void ReadHardware(const ObjectReader& request, RequestFields& fields) {
   hardware.RefuseUnknown(kKnown);
   hardware.Require("gpu");
   fields.gpu = ReadName(hardware, "gpu");
-  fields.server = hardware.Text("server");
+  fields.server = ReadName(hardware, "server");
   fields.interconnect = hardware.Text("interconnect");
 }
 

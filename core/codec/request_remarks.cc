@@ -20,7 +20,7 @@ void CheckDtypes(RequestReading& reading) {
     AddIssue(reading.issues, "dtype_unsupported", field,
              Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose ", other,
                    " or another card."}),
-             {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}}, Severity::kWarning);
+             {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}, {"other", other}}, Severity::kWarning);
     return true;
   };
   if (precision.fp8_products && check("precision.compute", Dtype::kFp8)) return;
@@ -41,9 +41,11 @@ void CheckAttentionOnCard(RequestReading& reading) {
   const bool too_old = nvidia && major.size() == 1 && major < "8";
   if (attention == "flash_attention_2" ? !too_old : nvidia && major == "9") return;
   const std::string_view needs = attention == "flash_attention_2" ? "8.0 or newer" : "9.0, Hopper";
+  const std::string_view other = too_old ? "sdpa" : "flash_attention_2";
   AddIssue(reading.issues, "attention_unsupported", "attention",
-           Join({attention, " does not run on the ", gpu.name, ": it needs compute capability ", needs, "."}),
-           {{"value", attention}, {"gpu", gpu.name}}, Severity::kWarning);
+           Join({attention, " does not run on the ", gpu.name, ": it needs compute capability ", needs, "; choose ",
+                 other, " instead."}),
+           {{"value", attention}, {"gpu", gpu.name}, {"other", other}}, Severity::kWarning);
 }
 
 /// flash-attn takes fp16 and bf16 only; queries come in the dtype of the weights, of autocast,

@@ -1,4 +1,5 @@
-// Any bytes as a request, or after a C as a catalog, for hours: what the seeded test beside it does not reach.
+// Any bytes as a request, after a C as a catalog, or after an M as a market, for hours: what the seeded test beside it
+// does not reach.
 //   CC=clang CXX=clang++ cmake --preset debug -B build/fuzz
 //   cmake --build build/fuzz --target api_fuzzer api_fuzzer_corpus
 //   cd build/fuzz/tests/fuzz
@@ -12,6 +13,7 @@
 
 #include "core/codec/api.h"
 #include "core/codec/catalog.h"
+#include "core/codec/market.h"
 #include "tests/support/files.h"
 
 namespace {
@@ -43,18 +45,27 @@ void CheckReport(const std::string& text) {
   Require(again["status"] == "ok" && again["memory"] == report["memory"] && again["request"] == report["request"]);
 }
 
+const tunefit::Catalog& TheCatalog() {
+  static tunefit::Issues issues;
+  static const tunefit::Catalog catalog = tunefit::ReadCatalog(tunefit::test::ReadFile(TUNEFIT_CATALOG), issues);
+  return catalog;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   tunefit::Init(tunefit::test::ReadFile(TUNEFIT_CATALOG));
+  tunefit::InitMarket(tunefit::test::ReadFile(TUNEFIT_MARKET));
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  tunefit::Issues issues;
   if (text.substr(0, 1) == "C") {
-    tunefit::Issues issues;
     tunefit::ReadCatalog(text.substr(1), issues);
+  } else if (text.substr(0, 1) == "M") {
+    tunefit::ReadMarket(text.substr(1), TheCatalog(), issues);
   } else {
     CheckReport(tunefit::Estimate(text));
   }

@@ -1,7 +1,7 @@
-// Whatever text comes in, a report goes out: no abort, no hang, no number that is none. Requests of the golden set are
-// damaged at random, as text and as JSON. The seed is fixed and printed with a failure; TUNEFIT_FUZZ_SEED takes
-// another and TUNEFIT_FUZZ_SECONDS runs for that long instead of the fixed number of cases. The debug preset gives it
-// sanitizers.
+// Whatever text comes in, a report goes out: no abort, no hang, no number that is none. Requests of the golden set, and
+// small catalogs, are damaged at random, as text and as JSON. The seed is fixed and printed with a failure;
+// TUNEFIT_FUZZ_SEED takes another and TUNEFIT_FUZZ_SECONDS runs for that long instead of the fixed number of cases. The
+// debug preset gives it sanitizers.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,10 @@
 #include <vector>
 
 #include "core/codec/api.h"
+#include "core/codec/catalog.h"
+#include "core/codec/market.h"
 #include "tests/support/files.h"
+#include "tests/support/small_catalogs.h"
 
 namespace tunefit {
 namespace {
@@ -159,14 +162,9 @@ std::uint64_t NumberFromEnvironment(const char* name, std::uint64_t fallback) {
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
 }
 
-TEST(Fuzz, DamagedRequestsGetReports) {
-  ASSERT_EQ(Json::parse(Init(test::ReadFile(TUNEFIT_CATALOG)), nullptr, false).value("status", ""), "ok");
-  std::vector<std::string> seeds = test::ReadLines(TUNEFIT_SOURCE_DIR "/tests/bench/requests.jsonl");
-  for (const auto& file : std::filesystem::directory_iterator(TUNEFIT_SOURCE_DIR "/tests/golden/requests")) {
-    const auto lines = test::ReadLines(file.path());
-    seeds.insert(seeds.end(), lines.begin(), lines.end());
-  }
-
+/// Calls `check` with damaged seeds, as many or as long as the environment says.
+template <typename Check>
+void ForDamaged(const std::vector<std::string>& seeds, Check check) {
   const std::uint64_t seed = NumberFromEnvironment("TUNEFIT_FUZZ_SEED", 20240229);
   const std::chrono::seconds duration(NumberFromEnvironment("TUNEFIT_FUZZ_SECONDS", 0));
   SCOPED_TRACE("TUNEFIT_FUZZ_SEED=" + std::to_string(seed));
@@ -174,10 +172,36 @@ TEST(Fuzz, DamagedRequestsGetReports) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + duration;
   for (int i = 0; duration.count() > 0 ? Clock::now() < end : i < kCases; ++i) {
-    const std::string request = mutator.Next();
-    ExpectSound(Estimate(request), request);
-    if (HasFailure()) return;
+    check(mutator.Next());
+    if (testing::Test::HasFailure()) return;
   }
+}
+
+TEST(Fuzz, DamagedRequestsGetReports) {
+  ASSERT_EQ(Json::parse(Init(test::ReadFile(TUNEFIT_CATALOG)), nullptr, false).value("status", ""), "ok");
+  std::vector<std::string> seeds = test::ReadLines(TUNEFIT_SOURCE_DIR "/tests/bench/requests.jsonl");
+  for (const auto& file : std::filesystem::directory_iterator(TUNEFIT_SOURCE_DIR "/tests/golden/requests")) {
+    const auto lines = test::ReadLines(file.path());
+    seeds.insert(seeds.end(), lines.begin(), lines.end());
+  }
+  ForDamaged(seeds, [](const std::string& request) { ExpectSound(Estimate(request), request); });
+}
+
+/// Both parts of a catalog, each as the other's reader gets it too.
+TEST(Fuzz, DamagedCatalogsGetAnswers) {
+  Issues none;
+  const Catalog catalog = ReadCatalog(test::Completed(test::ReadSmallCatalog("minimal.json")), none);
+  ASSERT_TRUE(none.empty()) << test::Listed(none);
+  const std::vector<std::string> seeds = {test::ReadSmallCatalog("minimal.json").dump(),
+                                          test::ReadSmallCatalog("minimal_market.json").dump()};
+  ForDamaged(seeds, [&](const std::string& text) {
+    Issues issues;
+    ReadCatalog(text, issues);
+    EXPECT_FALSE(issues.empty()) << text;  // it has no overheads
+    issues.clear();
+    const Market market = ReadMarket(text, catalog, issues);
+    EXPECT_TRUE(HasError(issues) || !market.servers.empty()) << text;
+  });
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ function tooLong(length) {
 }
 
 export async function createTunefit() {
-  const [wasmBinary, catalog] = await Promise.all([
+  const [wasmBinary, catalog, market] = await Promise.all([
     load(new URL("./tunefit.wasm", import.meta.url)),
     load(new URL("./catalog.json", import.meta.url)),
+    load(new URL("./market.json", import.meta.url)),
   ]);
   const core = await createCore({ wasmBinary });
   let failure = null;
@@ -66,8 +67,10 @@ export async function createTunefit() {
     throw new Error("Tunefit failed inside. This instance is unusable; createTunefit() makes a new one.", { cause: failure });
   };
 
-  const { status, issues } = call("init", new TextDecoder().decode(catalog));
-  if (status !== "ok") throw new Error(`The bundled catalog is refused: ${JSON.stringify(issues)}`);
+  for (const [read, part] of [["init", catalog], ["init_market", market]]) {
+    const { status, issues } = call(read, new TextDecoder().decode(part));
+    if (status !== "ok") throw new Error(`The bundled catalog is refused: ${JSON.stringify(issues)}`);
+  }
 
   return {
     estimate(request) {

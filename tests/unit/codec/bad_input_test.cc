@@ -24,6 +24,7 @@ class BadInput : public testing::Test {
  protected:
   BadInput() {
     Init(test::ReadFile(TUNEFIT_CATALOG));
+    InitMarket(test::ReadFile(TUNEFIT_MARKET));
     rows_ = test::ReadBadInputs(TUNEFIT_SOURCE_DIR "/tests/golden/bad_input.jsonl", &base_);
   }
 

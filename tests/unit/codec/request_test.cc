@@ -327,6 +327,26 @@ TEST_F(Request, AttentionThatTheCardOrTheLibraryRefuses) {
   EXPECT_EQ(codes("2", "h100-sxm", R"({"weights":"bf16","compute":"fp32","autocast":false})"), "");
 }
 
+TEST_F(Request, WhatTheCardRefusesComesWithWhatItRuns) {
+  const auto first = [](const std::string& members) {
+    const RequestReading reading = Read(R"("model":"gpt2",)" + members);
+    const Issue& issue = reading.issues.front();
+    return issue.message + " [" + issue.values.back().first + ": " + issue.values.back().second + "]";
+  };
+  EXPECT_EQ(first(R"("hardware":{"gpu":"t4"})"),
+            "The T4 does not compute in bf16; choose fp16 or another card. [other: fp16]");
+  const std::string half = R"("precision":{"weights":"fp32","compute":"fp16","autocast":true},"attention":)";
+  EXPECT_EQ(first(half + R"("flash_attention_3","hardware":{"gpu":"rtx-4090"})"),
+            "flash_attention_3 does not run on the GeForce RTX 4090: it needs compute capability 9.0, Hopper; "
+            "choose flash_attention_2 instead. [other: flash_attention_2]");
+  EXPECT_EQ(first(half + R"("flash_attention_3","hardware":{"gpu":"t4"})"),
+            "flash_attention_3 does not run on the T4: it needs compute capability 9.0, Hopper; "
+            "choose sdpa instead. [other: sdpa]");
+  EXPECT_EQ(first(half + R"("flash_attention_2","hardware":{"gpu":"t4"})"),
+            "flash_attention_2 does not run on the T4: it needs compute capability 8.0 or newer; "
+            "choose sdpa instead. [other: sdpa]");
+}
+
 TEST_F(Request, Fp16UnderFp16AutocastDoesNotTrain) {
   const std::string fp16 = R"("model":"gpt2","precision":{"weights":"fp16","compute":"fp16","autocast":true})";
   EXPECT_EQ(Codes(Read(fp16)), "fp16_gradients@precision.weights ");
@@ -371,8 +391,8 @@ TEST_F(Request, WhatChangesNothingIsANote) {
   EXPECT_EQ(codes(eight + R"("zero3","offload":{"optimizer":"nvme","parameters":"nvme"}})"), "");
   EXPECT_EQ(codes(eight + R"("fsdp2","shard":4,"gradient_as_bucket_view":true})"),
             "no_effect@parallel.gradient_as_bucket_view ");
-  EXPECT_EQ(codes(R"("hardware":{"gpu":"b200","server":"one","interconnect":"two"},"dataset":{},"pricing":{})"),
-            "not_modelled@hardware.server not_modelled@hardware.interconnect not_modelled@dataset "
+  EXPECT_EQ(codes(R"("hardware":{"gpu":"b200","interconnect":"two"},"dataset":{},"pricing":{})"),
+            "not_modelled@hardware.interconnect not_modelled@dataset "
             "not_modelled@pricing ");
 }
 
@@ -381,13 +401,14 @@ TEST_F(Request, NamesMayHaveSpaceAroundThem) {
   EXPECT_EQ(Codes(reading), "");
   EXPECT_EQ(reading.completed.model, "gpt2");
   EXPECT_EQ(reading.completed.gpu, "H100-SXM");
+  EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"NVIDIA H100 80GB HBM3"})")), "");
   EXPECT_EQ(Codes(Read(R"("model":"  ")")), "unknown_model@model ");
 }
 
 TEST_F(Request, SuggestsWhatBeginsWithWhatWasWritten) {
   const auto nearest = [](const std::string& members) {
     const RequestReading reading = Read(members);
-    for (const auto& [name, value] : reading.issues.front().values) {
+    for (const auto& [name, value] : reading.issues.at(0).values) {
       if (name == "nearest") return value;
     }
     return std::string();
@@ -395,8 +416,8 @@ TEST_F(Request, SuggestsWhatBeginsWithWhatWasWritten) {
   const auto gpu = [&](const std::string& name) {
     return nearest(R"("model":"gpt2","hardware":{"gpu":")" + name + R"("})");
   };
-  EXPECT_EQ(gpu("H100"), "h100-sxm");
-  EXPECT_EQ(gpu("h100 sxm"), "h100-sxm");
+  EXPECT_EQ(gpu("H100-"), "h100-sxm");
+  EXPECT_EQ(gpu("h100 s"), "h100-sxm");
   EXPECT_EQ(gpu("A100"), "a100-sxm4-80gb");
   EXPECT_EQ(gpu("4090"), "rtx-4090");
   EXPECT_EQ(gpu("rtx-4080-supr"), "rtx-4080-super");

@@ -1,0 +1,57 @@
+#include "core/codec/market.h"
+
+#include <string>
+
+#include "core/codec/catalog_rows.h"
+#include "core/codec/market_parts.h"
+#include "core/codec/words.h"
+
+namespace tunefit {
+namespace {
+
+/// What rows of the bundle may name.
+KnownNames NamesOf(const ObjectReader& bundle, const Catalog& catalog) {
+  std::vector<std::string_view> gpus;
+  std::vector<std::string_view> sources;
+  for (const CatalogGpu& row : catalog.gpus) gpus.push_back(row.gpu.id);
+  for (const CatalogSource& source : catalog.sources) sources.push_back(source.id);
+  const JsonValue* prices = bundle.Find("prices");
+  KnownNames names;
+  names.Set(Table::kGpus, std::move(gpus));
+  names.Set(Table::kSources, std::move(sources));
+  names.Set(Table::kServers, TextsIn(bundle.Find("servers"), "id"));
+  names.Set(Table::kProviders, TextsIn(prices == nullptr ? nullptr : prices->Find("rented"), "provider"));
+  return names;
+}
+
+}  // namespace
+
+const CatalogServer* Market::FindServer(std::string_view id) const {
+  const std::string lower = LowerCase(id);
+  for (const CatalogServer& server : servers) {
+    if (server.id == lower) return &server;
+  }
+  return nullptr;
+}
+
+Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues) {
+  static constexpr std::string_view kKnown[] = {"meta", "servers", "prices", "vendor"};
+  Market market;
+  JsonValue tree;
+  if (!ReadBundle(text, tree, issues)) return market;
+  const ObjectReader bundle(tree, "", NullRule::kRefused, issues);
+  bundle.RefuseUnknown(kKnown);
+  for (const std::string_view part : kKnown) bundle.Require(part);
+  const std::string date = ReadMeta(bundle);
+  if (!date.empty() && date != catalog.date) {
+    bundle.Fault("parts_differ", "meta.date", Join({"is not that of the first part, ", catalog.date}),
+                 {{"value", date}, {"expected", catalog.date}});
+  }
+  const KnownNames names = NamesOf(bundle, catalog);
+  ReadServers(bundle, names, market);
+  CheckPrices(bundle, names, catalog, date);
+  CheckVendor(bundle, names);
+  return market;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/codec/catalog.h"
+#include "core/model/issue.h"
+
+namespace tunefit {
+
+/// A machine that takes GPUs, bought or rented.
+struct CatalogServer {
+  std::string id, name;
+  std::vector<std::string> gpus;              ///< ids of the GPUs that a source names for it
+  std::vector<std::string> gpus_unconfirmed;  ///< ids of those of the same form that nobody confirmed
+  std::int64_t gpus_max = 0;
+};
+
+/// The second part of the catalog, as far as the core uses it. Prices and the vendor's words are checked and left to
+/// the page.
+struct Market {
+  std::vector<CatalogServer> servers;
+
+  /// By id, without regard to case. Null when there is none.
+  const CatalogServer* FindServer(std::string_view id) const;
+};
+
+/// Reads the second bundle, `{"meta", "servers", "prices", "vendor"}`, whose GPUs and sources are those of the first.
+/// All faults are added to `issues`, with the dotted path in the bundle as their field; rules over several values are
+/// looked at in lists without other faults. The answer is only to be used when there are none.
+Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues);
+
+}  // namespace tunefit

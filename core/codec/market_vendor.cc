@@ -1,0 +1,67 @@
+#include "core/codec/catalog_rows.h"
+#include "core/codec/market_parts.h"
+
+namespace tunefit {
+namespace {
+
+using rules::Choice, rules::Count, rules::Name, rules::Number, rules::Object, rules::Positive, rules::Rows, rules::Text,
+    rules::Texts;
+
+constexpr FieldRule kNote = Text("note", 200);
+
+constexpr FieldRule kTheme[] = {
+    Text("accent", 0, TextForm::kColour).Needed(),
+    Text("on_accent", 0, TextForm::kColour).Needed(),
+    Text("accent_soft", 0, TextForm::kColour).Needed(),
+};
+constexpr FieldRule kColours[] = {Object("light", kTheme).Needed(), Object("dark", kTheme).Needed()};
+constexpr FieldRule kContact[] = {
+    Text("name", 80),
+    Text("email", 120, TextForm::kEmail),
+    Text("phone", 40, TextForm::kPhone),
+    Text("url", 200, TextForm::kUrl),
+};
+constexpr FieldRule kGpuPrice[] = {
+    Name("gpu", Table::kGpus).Needed(), kLowestPrice, kHighestPrice, kCurrency, kPriceMonth, kNote};
+constexpr FieldRule kServerPrice[] = {
+    Name("server", Table::kServers).Needed(),
+    Name("gpu", Table::kGpus),
+    Count("gpus", 1, 1024),
+    kLowestPrice,
+    kHighestPrice,
+    kCurrency,
+    kPriceMonth,
+    kNote,
+};
+constexpr FieldRule kPrices[] = {
+    Rows("gpus", kGpuPrice).Needed(),
+    Rows("servers", kServerPrice).Needed(),
+    Number("electricity_EUR_per_kWh", 0, 10),
+};
+constexpr FieldRule kLegal[] = {Text("nl", 1200).Needed(), Text("en", 1200).Needed()};
+
+constexpr FieldRule kVendor[] = {
+    Text("name", 60).Needed(),
+    Text("url", 200, TextForm::kUrl),
+    Text("logo", 120, TextForm::kPicture),
+    Object("colours", kColours),
+    Object("contact", kContact).Items(1),
+    Texts(Choice("languages", "nl en")).Items(1).Needed(),
+    kCurrency,
+    Texts(Name("servers", Table::kServers)),
+    Texts({.key = "providers", .form = TextForm::kFilled, .names = Table::kProviders, .high = 60}),
+    Object("prices", kPrices).Needed(),
+    Object("legal", kLegal),
+};
+
+}  // namespace
+
+void CheckVendor(const ObjectReader& bundle, const KnownNames& names) {
+  static constexpr FieldRule kRule = Object("vendor", kVendor);
+  if (!CheckField(bundle, kRule, names) || bundle.Find("vendor") == nullptr) return;
+  const ObjectReader vendor(bundle, "vendor");
+  const ObjectReader prices(vendor, "prices");
+  for (const std::string_view list : {"gpus", "servers"}) ForEachRow(prices, list, CheckRange);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,41 @@
+// What differs between two states of the catalog, row by row and field by field.
+
+import { listOf, order } from "./tables.mjs";
+
+/** What names a row in a list: its id, or what makes an offer or a price another one. */
+function keyOf(row) {
+  if (row.id) return row.id;
+  const { provider, instance, gpu, gpus, term, kind, region, date, what, models } = row;
+  return [what, provider, models, instance, gpu, gpus && `x${gpus}`, term, kind, region, date].filter(Boolean).join(" ");
+}
+
+/** Leaves of a value by their dotted path. */
+function flat(value, path = "") {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return { [path]: JSON.stringify(value) };
+  return Object.assign({}, ...Object.entries(value).map(([key, inner]) => flat(inner, path ? `${path}.${key}` : key)));
+}
+
+function fieldChanges(before, after) {
+  const [old, now] = [flat(before), flat(after)];
+  const paths = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  return paths.filter((path) => old[path] !== now[path])
+    .map((path) => `    ${path}: ${old[path] ?? "(absent)"} -> ${now[path] ?? "(absent)"}`);
+}
+
+/** Lines that say what changed from `before` to `after`, contents of all files as readAll gives them. */
+export function changes(before, after) {
+  const lines = [];
+  for (const name of Object.keys(order)) {
+    const old = new Map((listOf(before, name) ?? []).map((row) => [keyOf(row), row]));
+    const now = new Map((listOf(after, name) ?? []).map((row) => [keyOf(row), row]));
+    for (const [key, row] of now) {
+      if (!old.has(key)) lines.push(`+ ${name}: ${key}`);
+      else {
+        const fields = fieldChanges(old.get(key), row);
+        if (fields.length > 0) lines.push(`~ ${name}: ${key}`, ...fields);
+      }
+    }
+    for (const key of old.keys()) if (!now.has(key)) lines.push(`- ${name}: ${key}`);
+  }
+  return lines;
+}

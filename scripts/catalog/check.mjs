@@ -1,0 +1,88 @@
+// node scripts/catalog/check.mjs [--write] [--core <tunefit_cli>] [--vendor <vendor.json>]
+// Checks the catalog against its schemas and laws and says what changed since the last commit.
+//
+// --write    first sorts and formats the files that have rows
+// --core     also asks the core, by the native program of that path: it counts every model's parameters
+// --vendor   another vendor's file in place of catalog/vendor.json
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+
+import { changes } from "./changes.mjs";
+import { pageThemes } from "./contrast.mjs";
+import { orphans } from "./laws.mjs";
+import { catalogFaults, marketFaults, schemas } from "./schemas.mjs";
+import { canonical, files, partOf, readAll, root } from "./tables.mjs";
+
+const { values: options } = parseArgs({
+  options: { write: { type: "boolean" }, core: { type: "string" }, vendor: { type: "string" } },
+});
+const folder = new URL("catalog/", root);
+const vendor = options.vendor ? pathToFileURL(path.resolve(options.vendor)) : new URL("vendor.json", folder);
+
+/** The files as the last commit has them; a file that it lacks is empty. */
+function committed() {
+  const show = (name) => {
+    try {
+      const options = { cwd: root, encoding: "utf8", maxBuffer: 1e9, stdio: ["ignore", "pipe", "ignore"] };
+      return JSON.parse(execFileSync("git", ["show", `HEAD:catalog/${name}.json`], options));
+    } catch {
+      return name === "prices" ? {} : [];
+    }
+  };
+  return Object.fromEntries(files.map((name) => [name, show(name)]));
+}
+
+/** A line for each fault, with the id of its row: `gpus[3].tdp_W (a30): unsourced`. */
+function described({ code, field, message }, contents) {
+  const row = field.match(/^(\w+)\[(\d+)\]/);
+  const id = row && contents[row[1]]?.[row[2]]?.id;
+  return `${field}${id ? ` (${id})` : ""}: ${code}${message ? `, ${message}` : ""}`;
+}
+
+function unformatted(contents) {
+  return files.flatMap((name) => {
+    const wanted = canonical(name, contents[name], schemas[name]);
+    if (wanted === null || readFileSync(new URL(`${name}.json`, folder), "utf8") === wanted) return [];
+    if (!options.write) return [`${name}.json is not formatted: make catalog does it`];
+    writeFileSync(new URL(`${name}.json`, folder), wanted);
+    return [];
+  });
+}
+
+/** What the core says of both parts, as its loader's issues. */
+function coreFaults(contents) {
+  const scratch = mkdtempSync(path.join(tmpdir(), "tunefit-catalog-"));
+  try {
+    const paths = ["catalog", "market"].map((part) => {
+      const file = path.join(scratch, `${part}.json`);
+      writeFileSync(file, JSON.stringify(partOf(contents, part)));
+      return file;
+    });
+    const [status] = execFileSync(options.core, paths, { input: "", encoding: "utf8", maxBuffer: 1e9 }).split("\n");
+    return JSON.parse(status).issues.map(({ field, message }) => `${field}: ${message}`);
+  } catch (cause) {
+    return [`the core refuses the second part: ${cause.stderr || cause.message}`];
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+const faults = unformatted(readAll(folder));
+const contents = readAll(folder, vendor);
+const [catalog, market] = [partOf(contents, "catalog"), partOf(contents, "market")];
+const found = catalogFaults(catalog);
+if (found.length === 0) found.push(...marketFaults(catalog, market, pageThemes()), ...orphans(catalog, market));
+faults.push(...found.map((fault) => described(fault, contents)));
+if (contents.vendor.logo && !existsSync(new URL(contents.vendor.logo, vendor))) faults.push(`vendor.logo: no such file beside ${options.vendor}`);
+if (options.core && faults.length === 0) faults.push(...coreFaults(contents));
+
+if (!options.vendor) console.log(changes(committed(), contents).join("\n") || "Nothing changed since the last commit.");
+if (faults.length > 0) {
+  console.error(`\n${faults.join("\n")}\n\n${faults.length} faults`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,45 @@
+#include "tests/support/small_catalogs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/support/files.h"
+
+namespace tunefit::test {
+
+using Json = nlohmann::json;
+
+Json ReadSmallCatalog(const std::string& name) {
+  return Json::parse(ReadFile(TUNEFIT_SOURCE_DIR "/tests/catalog/" + name), nullptr, false);
+}
+
+std::string Completed(Json catalog) {
+  static const Json whole = Json::parse(ReadFile(TUNEFIT_CATALOG), nullptr, false);
+  if (!catalog.contains("overheads")) catalog["overheads"] = whole["overheads"];
+  catalog["formulas"] = whole["formulas"];
+  const Json sources = catalog.value("sources", Json::array());
+  const Json first = sources.is_array() && !sources.empty() ? sources[0].value("id", Json("table")) : Json("table");
+  for (Json& formula : catalog["formulas"]) formula["sources"] = Json::array({first});
+  return catalog.dump();
+}
+
+std::string Dotted(std::string path) {
+  for (std::size_t at = path.find('['); at != std::string::npos; at = path.find('[')) {
+    path[at] = '.';
+    path.erase(path.find(']', at), 1);
+  }
+  return path;
+}
+
+bool HasIssue(const Issues& issues, const std::string& code, const std::string& field) {
+  return std::any_of(issues.begin(), issues.end(),
+                     [&](const Issue& issue) { return issue.code == code && issue.field == field; });
+}
+
+std::string Listed(const Issues& issues) {
+  std::string text;
+  for (const Issue& issue : issues) text += issue.code + " " + issue.field + ": " + issue.message + "\n";
+  return text;
+}
+
+}  // namespace tunefit::test
