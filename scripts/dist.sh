@@ -2,7 +2,7 @@
 # Builds what is delivered, from the module of the wasm preset and the page in web/:
 #   dist/site/         the static site, with the accuracy report    dist/tunefit.html  the offline file
 #   dist/npm/          the npm package
-# `scripts/dist.sh site` builds the site alone.
+# `scripts/dist.sh site` builds the site alone. VENDOR names the file of the vendor whose page it is (catalog/vendor.json).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,15 +12,18 @@ quietly() { # the whole output, but only of what fails
   "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; return 1; }
   rm -f "$log"
 }
+vendor=$(realpath "${VENDOR:-catalog/vendor.json}")
+export TUNEFIT_VENDOR=$vendor
 vite() { quietly node node_modules/vite/bin/vite.js build web --emptyOutDir "$@"; }
 
-quietly cmake --preset wasm
+node scripts/catalog/check.mjs --vendor "$vendor"
+quietly cmake --preset wasm -DTUNEFIT_VENDOR="$vendor"
 cmake --build --preset wasm
 
-# The three files of the core, as every form of delivery carries them.
+# The files of the core, as every form of delivery carries them.
 rm -rf build/core dist/site
 mkdir -p build/core
-cp build/wasm/wasm/tunefit.mjs build/wasm/wasm/tunefit.wasm build/wasm/catalog/catalog.json build/core/
+cp build/wasm/wasm/tunefit.mjs build/wasm/wasm/tunefit.wasm build/wasm/catalog/{catalog,market}.json build/core/
 
 vite --outDir ../dist/site
 cp -r build/core dist/site/core

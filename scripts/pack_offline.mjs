@@ -2,11 +2,12 @@
 // Puts a built page into one HTML file that works from disk on a machine without a network.
 //
 // <built page>  what `vite build web --mode offline` left: index.html, its scripts (no module imports another) and styles
-// <core>        tunefit.mjs, tunefit.wasm and catalog.json, the same files as the site's
+// <core>        tunefit.mjs, tunefit.wasm, catalog.json and market.json, the same files as the site's
 //
 // The page finds in the file: `globalThis.tunefitCreateCore`, the module's factory; the element #tunefit-wasm, the module
-// in base64; the element #tunefit-catalog, the catalog's text. Browsers load no module and no fetch from a file: URL, hence
-// everything stands in the one file; and the policy names each script by its hash, with no connect-src at all.
+// in base64; the elements #tunefit-catalog and #tunefit-market, the texts of the catalog's two parts. Browsers load no module
+// and no fetch from a file: URL, hence everything stands in the one file; and the policy names each script by its hash, with
+// no connect-src at all.
 
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -54,10 +55,12 @@ const glue = await readFile(path.join(coreFolder, "tunefit.mjs"), "utf8");
 const factory = glue.replace(/export default (\w+);?\s*$/, "globalThis.tunefitCreateCore = $1;\n");
 if (factory === glue) throw new Error("tunefit.mjs does not end in a default export");
 const wasm = await readFile(path.join(coreFolder, "tunefit.wasm"));
-const catalog = await readFile(path.join(coreFolder, "catalog.json"), "utf8");
+const part = async (name) =>
+  data(`tunefit-${name}`, "application/json", (await readFile(path.join(coreFolder, `${name}.json`), "utf8")).replaceAll("<", "\\u003c"));
 const embedded = [
   data("tunefit-wasm", "text/plain", wasm.toString("base64")),
-  data("tunefit-catalog", "application/json", catalog.replaceAll("<", "\\u003c")),
+  await part("catalog"),
+  await part("market"),
   inline("script", ' type="module"', factory),
 ];
 

@@ -1,8 +1,9 @@
 // node --test tests/browser: the shipped site and the offline file in three engines, under the shipped policy.
-// TUNEFIT_ENGINES=Chromium,Firefox picks some.
+// TUNEFIT_ENGINES=Chromium,Firefox picks some; TUNEFIT_DIST is another folder than dist/.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { rmSync } from "node:fs";
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -11,9 +12,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { site as sitePolicy } from "../../scripts/csp.mjs";
 import { serve } from "../../scripts/serve.mjs";
+import { buildVendor } from "../vendor/build.mjs";
 import { engines, probe } from "./engines.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
+const dist = path.resolve(root, process.env.TUNEFIT_DIST ?? "dist");
 const here = fileURLToPath(new URL("./", import.meta.url));
 const selected = (process.env.TUNEFIT_ENGINES ?? Object.keys(engines).join(",")).split(",");
 
@@ -35,44 +38,66 @@ async function waitFor(tab, body, ...values) {
 
 const complaints = async (tab) => JSON.stringify([await tab.evaluate(() => tunefitProbe), await tab.consoleErrors()]);
 
+/**
+ * What is tested: the delivery's page, and that of another vendor. Checks name neither but mean the first two, unless they
+ * say so.
+ */
+const targets = ["site", "offline", "vendor site", "vendor offline"];
+const checksOf = (target) => checks.filter((check) => (check.targets ?? ["site", "offline"]).includes(target));
+
 /** Copies of what is shipped, which load the probe themselves. Only the probe is added, and its hash to the offline policy. */
-async function withProbe(folder) {
+async function withProbe(shipped, folder) {
   const script = `(${probe})();`;
   const insert = async (file, tag, policy = (text) => text) => {
     const html = await readFile(file, "utf8");
     assert.ok(/<head>/.test(html), `${file} has no <head>`);
     await writeFile(file, policy(html).replace("<head>", () => `<head>${tag}`));
   };
-  await cp(path.join(root, "dist/site"), path.join(folder, "site"), { recursive: true });
+  await cp(path.join(shipped, "site"), path.join(folder, "site"), { recursive: true });
   await writeFile(path.join(folder, "site/probe.js"), script);
   await insert(path.join(folder, "site/index.html"), `<script src="./probe.js"></script>`);
-  await cp(path.join(root, "dist/tunefit.html"), path.join(folder, "tunefit.html"));
+  await cp(path.join(shipped, "tunefit.html"), path.join(folder, "tunefit.html"));
   const hash = createHash("sha256").update(script).digest("base64");
   await insert(path.join(folder, "tunefit.html"), `<script>${script}</script>`, (html) =>
     html.replace("script-src ", `script-src 'sha256-${hash}' `),
   );
 }
 
+/** The other vendor's page, built once for all engines. */
+const vendors = await mkdtemp(path.join(tmpdir(), "tunefit-vendor-"));
+await buildVendor(vendors);
+process.on("exit", () => rmSync(vendors, { recursive: true }));
+
 for (const name of selected) {
   describe(name, () => {
     let engine;
-    let folder;
-    let server;
     let reports;
+    let refused;
+    const folders = [];
+    const servers = [];
     const urls = {};
 
-    before(async () => {
-      engine = await engines[name]();
-      let shipped = path.join(root, "dist");
+    /** Serves a delivery, with the probe in it where the engine does not run it itself. */
+    async function deliver(shipped, prefix) {
       if (!engine.runsProbe) {
-        shipped = folder = await mkdtemp(path.join(tmpdir(), "tunefit-"));
-        await withProbe(folder);
+        const copy = await mkdtemp(path.join(tmpdir(), "tunefit-"));
+        folders.push(copy);
+        await withProbe(shipped, copy);
+        shipped = copy;
       }
-      const served = await serve({
+      const { address, server } = await serve({
         root: path.join(shipped, "site"),
         port: 18080,
         policy: `${sitePolicy}; report-uri /policy-report`,
         intercept(request, response) {
+          if (request.url.startsWith("/lossy/")) {
+            // The same page where the second part of the catalog comes at the second request only.
+            request.url = request.url.slice("/lossy".length);
+            if (request.url === "/core/market.json" && refused++ === 0) {
+              response.writeHead(503).end();
+              return true;
+            }
+          }
           if (request.url === "/guide/") {
             // Somebody's page that embeds the element. An engine that does not run the probe finds it in the site.
             const tag = engine.runsProbe ? "" : `<script src="../probe.js"></script>`;
@@ -87,22 +112,31 @@ for (const name of selected) {
           return true;
         },
       });
-      server = served.server;
-      urls.site = served.address;
-      urls.offline = pathToFileURL(path.join(shipped, "tunefit.html")).href;
+      servers.push(server);
+      urls[`${prefix}site`] = address;
+      urls[`${prefix}offline`] = pathToFileURL(path.join(shipped, "tunefit.html")).href;
+    }
+
+    before(async () => {
+      engine = await engines[name]();
+      await deliver(dist, "");
+      await deliver(vendors, "vendor ");
     });
 
     after(async () => {
       await engine?.close();
-      server?.closeAllConnections();
-      server?.close();
-      if (folder) await rm(folder, { recursive: true });
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      for (const folder of folders) await rm(folder, { recursive: true });
     });
 
-    for (const target of ["site", "offline"]) {
-      for (const check of checks.filter(({ targets }) => !targets || targets.includes(target))) {
+    for (const target of targets) {
+      for (const check of checksOf(target)) {
         test(`${target}: ${check.name}`, { timeout: 60_000 }, async () => {
           reports = [];
+          refused = 0;
           const tab = await engine.newTab();
           try {
             await tab.goto(urls[target]);
@@ -119,7 +153,8 @@ for (const name of selected) {
             assert.deepEqual(await tab.evaluate(() => tunefitProbe), { violations: [], errors: [] });
             assert.deepEqual(await tab.consoleErrors(), []);
             assert.deepEqual(reports, []);
-            const own = (request) => (target === "site" ? request.startsWith(urls.site) : request.split("#")[0] === urls.offline);
+            const own = (request) =>
+              target.endsWith("site") ? request.startsWith(urls[target]) : request.split("#")[0] === urls[target];
             const asked = (await tab.requests()).filter((request) => /^(https?|wss?|file):/.test(request));
             assert.deepEqual(asked.filter((request) => !own(request)), []);
           } finally {

@@ -17,6 +17,10 @@ test("the start is a whole request", () => {
   });
 });
 
+test("a machine stands beside the card", () => {
+  assert.deepEqual(requestOf(state({ server: "sys-421ge-tnrt" })).hardware, { gpu: "rtx-4090", server: "sys-421ge-tnrt" });
+});
+
 test("what belongs to another method is left out, not forgotten", () => {
   const typed = state({ method: "full", rank: "64", quant: "int8" });
   assert.equal(requestOf(typed).quantization, undefined);
@@ -78,6 +82,7 @@ test("an issue is shown at the field that it names", () => {
   const rows = [
     ["batch.sequence_length", false, "length"], ["method.target_modules.3", false, "targets"], ["quantization", false, "quant"],
     ["quantization.bits", false, "quant"], ["precision.weights", false, "precision"], ["method", false, "method"], ["hardware.gpu", false, "gpu"],
+    ["hardware.server", false, "server"],
     ["model", false, "model"], ["model.config.hidden_size", true, "config"], ["model", true, "config"], ["", false, null], ["task", false, null],
   ];
   for (const [path, pasted, key] of rows) assert.equal(keyOfPath(path, pasted), key, path);

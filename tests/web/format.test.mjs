@@ -35,6 +35,13 @@ test("counts, shares and dates follow the language", () => {
   assert.equal(en.percent(0), "0%");
   assert.equal(nl.date("2026-11-30"), "30 november 2026");
   assert.equal(en.date("soon"), "soon");
+  assert.equal(en.date("2026-10"), "October 2026");
+  assert.equal(nl.date("2026"), "2026");
+  assert.equal(en.day("2026-08-22"), "22 Aug 2026");
+  assert.equal(nl.day("2026-10"), "okt 2026");
+  assert.equal(plain(nl.money(8450, "EUR", 0)), "€ 8.450");
+  assert.equal(en.money(2.4, "USD", 2), "US$2.40");
+  assert.equal(en.decimal(0.85482, 4), "0.8548");
   assert.equal(plain(en.marketed(24 * GiB)), "24 GB");
   assert.equal(plain(en.mebibytes(24564 * 2 ** 20)), "24,564 MiB");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fields, startState } from "../../web/src/fields.js";
-import { decodeFragment, encodeFragment } from "../../web/src/fragment.js";
+import { decodeFragment, encodeFragment, langNamed, namesServer } from "../../web/src/fragment.js";
 import { description } from "./support.mjs";
 
 const state = (patch = {}) => ({ ...startState(), ...patch });
@@ -45,6 +45,29 @@ test("what cannot be is left out and reported", () => {
     const { state: found, dropped } = decodeFragment(`v=1&${part}&length=512`, description);
     assert.deepEqual(dropped.filter((left) => left.key === key).map((left) => left.reason), [reason], part);
     assert.deepEqual(found, state({ length: "512" }), part);
+  }
+});
+
+test("a link's language is known before the link is read", () => {
+  const links = [["#v=1&lang=nl", "nl"], ["lang=en&lang=nl", "en"], ["v=1&lang=xx&lang=nl", "nl"], ["v=1&model=lang=nl", undefined], ["", undefined]];
+  for (const [link, lang] of links) {
+    assert.equal(langNamed(link), lang, link);
+    assert.equal(decodeFragment(link, description).lang, lang ?? null, link);
+  }
+});
+
+test("a machine is one of the list, which has to be there", () => {
+  const servers = ["sys-421ge-tnrt", "generic-hgx-8"];
+  const wanted = state({ server: "sys-421ge-tnrt" });
+  const link = encodeFragment(wanted);
+  assert.equal(link, "v=1&server=sys-421ge-tnrt");
+  assert.deepEqual(decodeFragment(link, description, servers), { state: wanted, lang: null, dropped: [] });
+  const left = (reason) => [{ key: "server", value: "sys-421ge-tnrt", reason }];
+  assert.deepEqual(decodeFragment(link, description, ["generic-hgx-8"]).dropped, left("invalid"));
+  assert.deepEqual(decodeFragment(link, description).dropped, left("unavailable"));
+  assert.deepEqual(decodeFragment(link, description).state, startState());
+  for (const [text, names] of [["#server=a", true], ["v=1&server=a", true], ["#v=1&server=", false], ["#v=1&model=server=a", false], ["", false]]) {
+    assert.equal(namesServer(text), names, text);
   }
 });
 

@@ -5,7 +5,13 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { fields } from "../../web/src/fields.js";
-import { createWords, langs, pickLang, texts } from "../../web/src/i18n.js";
+import { createWords, langs, loadTexts, pickLang, texts } from "../../web/src/i18n.js";
+import "../../web/src/later/index.js"; // brings its own texts
+import { facts as factTexts } from "../../web/src/texts/en/facts.js";
+import { market as marketTexts } from "../../web/src/texts/en/market.js";
+import { firstTexts } from "../../web/src/texts/first.js";
+
+await Promise.all(langs.map(loadTexts));
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (name) => readFileSync(path.join(root, name), "utf8");
@@ -15,6 +21,12 @@ test("every language has every text", () => {
     assert.deepEqual(Object.keys(texts[lang]).sort(), Object.keys(texts.en).sort(), lang);
     for (const [key, text] of Object.entries(texts[lang])) assert.ok(text || key.startsWith("unit."), `${lang} ${key} is empty`);
   }
+});
+
+test("what is said before the script runs is said in every language", () => {
+  const [en, nl] = ["en", "nl"].map((lang) => Object.entries(firstTexts[lang]));
+  assert.deepEqual(nl.map(([key]) => key), en.map(([key]) => key));
+  assert.ok(nl.every(([key, text]) => text && text !== firstTexts.en[key]));
 });
 
 test("translations keep the placeholders", () => {
@@ -29,7 +41,8 @@ test("no text is left in the other language", () => {
     "Adapter (LoRA)", "Adapters", "Attention", "AdamW (PyTorch, foreach)", "Autocast", "Batch", "Batch per GPU", "Buffers", "Checkpoints", "DoRA", "Dropout", "Eager",
     "Embedding", "Embeddings", "FP4 (4 bits)", "FlashAttention 2", "FlashAttention 3", "FlexAttention", "GPU", "Gradient checkpointing", "INT8 (8 bits)", "Logits", "Loss", "MLP",
     "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "token", "tokens", "xFormers",
-    "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
+    "Community", "Compute capability", "Infinity Fabric", "LoRA", "Machine", "NVLink", "PCIe", "Parameters", "Processor", "Spot", "Xe Link", "rack",
+    "$ {value}", "{form} redundant", "{count} GPU", "{count} slot", "{count} socket", "{count} sockets", "{value}", "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
   ];
   assert.deepEqual([...same].filter((text) => !known.includes(text)), []);
 });
@@ -76,6 +89,8 @@ test("the reader's first language that the page speaks", () => {
   assert.equal(pickLang(["fr-FR", "nl-BE", "en"]), "nl");
   assert.equal(pickLang(["de"]), "en");
   assert.equal(pickLang([]), "en");
+  assert.equal(pickLang(["de", "en-US"], ["nl"]), "nl");
+  assert.equal(pickLang(["fr"], ["nl", "en"]), "nl");
 });
 
 test("sentences are filled, and unknown holes stay visible", () => {
@@ -85,20 +100,28 @@ test("sentences are filled, and unknown holes stay visible", () => {
   assert.equal(words.t("ask.default", { value: "{value} $& $1" }), "{value} $& $1, the default");
 });
 
+test("what is said before the second part is there has its texts by then", () => {
+  const first = readdirSync(path.join(root, "web/src"), { recursive: true })
+    .filter((name) => name.endsWith(".js") && !/^(texts|later)/.test(name))
+    .map((name) => read(`web/src/${name}`))
+    .join("\n");
+  assert.deepEqual(Object.keys({ ...factTexts, ...marketTexts }).filter((key) => first.includes(`"${key}"`)), []);
+});
+
 test("every text is used: its key stands in the source, or it is of a kind that is put together at run time", () => {
   const sources = readdirSync(path.join(root, "web/src"), { recursive: true })
     .filter((name) => name.endsWith(".js") && !name.startsWith("texts"))
     .map((name) => read(`web/src/${name}`))
     .join("\n");
   /** Kinds, and what may stand in the place of the star: everything, where the core names it. */
-  const core = ["choice.*", "path.*", "reason.*", "segment.*", "issue.*", "form.*"];
+  const core = ["choice.*", "path.*", "reason.*", "segment.*", "issue.*", "about.*", "form.*"];
   const words = createWords("en");
   const kinds = [
     ...core, "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
     "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
-    "ask.options.*",
+    "ask.options.*", "grade.*", "confidence.*", "cannot.*", "card.*", "server.*", "machine.*", "price.*",
   ];
-  const made = (key) => kinds.some((kind) => new RegExp(`^${kind.replaceAll(".", "\\.").replace("*", "[a-z0-9_.-]+")}$`).test(key));
+  const made = (key) => kinds.some((kind) => new RegExp(`^${kind.replaceAll(".", "\\.").replace("*", "[A-Za-z0-9_.-]+")}$`).test(key));
   const unused = Object.keys(texts.en).filter((key) => !sources.includes(`"${key}"`) && !made(key));
   assert.deepEqual(unused, []);
   // Of the kinds, those whose names the page knows or the core's sources list.
@@ -107,6 +130,14 @@ test("every text is used: its key stands in the source, or it is of a kind that 
   for (const key of Object.keys(texts.en).filter((key) => /^(term|overhead|moment|recipe|family|figure|share|limits)\./.test(key))) {
     const [, name] = key.split(".");
     assert.ok(named(name) || sources.includes(`"${key}"`) || sources.includes(`"${key.replace(/\.(one|other|what)$/, "")}`), `${key} is not used`);
+  }
+  // Of what is looked up: a field or a value of the catalog, or a name in the page's source.
+  const schemas = ["gpus", "servers", "prices"].map((name) => read(`catalog/schema/${name}.schema.json`)).join("\n");
+  const ids = read("catalog/servers.json") + schemas + sources;
+  for (const key of Object.keys(texts.en).filter((key) => /^(card|server|machine|price)\./.test(key))) {
+    const parts = key.replace(/^machine\./, "").split(".").slice(key.startsWith("machine.") ? 0 : 1);
+    const known = (part) => ["one", "other", "what"].includes(part) || new RegExp(`\\b${part}\\b`).test(ids);
+    assert.ok(parts.every(known) || sources.includes(`"${key.replace(/\.(one|other)$/, "")}"`), `${key} is not used`);
   }
   for (const key of ["targets.qv", "recipe.counts", "overhead.library_buffers"]) assert.ok(!words.has(key), key);
 });

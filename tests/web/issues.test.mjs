@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { startState } from "../../web/src/fields.js";
-import { createWords } from "../../web/src/i18n.js";
+import { createWords, loadTexts } from "../../web/src/i18n.js";
 import { tell } from "../../web/src/issues.js";
 
+await Promise.all(["en", "nl"].map(loadTexts));
 const en = createWords("en");
 const nl = createWords("nl");
 const state = (patch = {}) => ({ ...startState(), ...patch });
@@ -43,6 +44,15 @@ test("a fault of a pasted config is shown at the box it was pasted in", () => {
 
 test("a fault of a field that is not shown goes to the method", () => {
   assert.equal(told(en, issue("quantized_full_training", "quantization"), { method: "full" }).key, "method");
+});
+
+test("a machine that changes nothing is said in words of its own", () => {
+  const one = { ...issue("not_modelled", "hardware.server", { value: "sys-421ge-tnrt" }), severity: "note" };
+  assert.deepEqual(told(en, one, { server: "sys-421ge-tnrt" }), {
+    key: "server", severity: "note", code: "not_modelled", text: "Memory is the same in every machine; time and cost are not worked out yet.",
+  });
+  const wrong = issue("gpu_not_in_server", "hardware.server", { value: "T4", server: "SYS-821GE-TNHR" });
+  assert.equal(told(nl, wrong).text, "De T4 gaat niet in de SYS-821GE-TNHR. Kies een andere machine of een andere kaart.");
 });
 
 test("an unknown code falls back on the core's sentence", () => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createWords } from "../../web/src/i18n.js";
+import { createWords, loadTexts } from "../../web/src/i18n.js";
 import { recipeSentences } from "../../web/src/views/recipe.js";
 import { verdictOf, verdictText } from "../../web/src/views/verdict.js";
 
+await Promise.all(["en", "nl"].map(loadTexts));
 const en = createWords("en");
 const nl = createWords("nl");
 const answer = (verdict, headroom_bytes) => ({ hardware: { name: "T4" }, fit: { verdict, headroom_bytes } });

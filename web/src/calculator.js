@@ -8,26 +8,27 @@ import { LitElement, html, nothing } from "lit";
 import "./combobox.js";
 import { loadCore } from "./core_client.js";
 import { choicesOf, fieldNamed } from "./fields.js";
-import { decodeFragment, encodeFragment } from "./fragment.js";
-import { createWords, langs, pickLang } from "./i18n.js";
+import { shownServers } from "./facts.js";
+import { decodeFragment, encodeFragment, langNamed, namesServer } from "./fragment.js";
+import { createWords, langs, loadTexts, pickLang } from "./i18n.js";
 import { tell } from "./issues.js";
 import { markdown } from "./markdown.js";
+import { loadSecondPart, notYet, whenIdle } from "./second_part.js";
 import { loadStyles } from "./stylesheet.js";
 import { changed, Store } from "./store.js";
+import { vendor } from "./vendor.js";
+import { answer } from "./views/answer.js";
+import { brand, languages } from "./views/brand.js";
 import { beginner } from "./views/expert.js";
-import { cards, limits } from "./views/extras.js";
-import { figure } from "./views/figure.js";
 import { question } from "./views/question.js";
-import { assumed, recipe } from "./views/recipe.js";
-import { dropped, foot, share } from "./views/share.js";
-import { step } from "./views/step.js";
-import { terms } from "./views/terms.js";
+import { foot } from "./views/share.js";
 import { startUi } from "./views/view.js";
-import { glance, verdict, verdictOf } from "./views/verdict.js";
+import { glance, verdictOf } from "./views/verdict.js";
 
 /** @typedef {import("./views/view.js").View} View */
 /** @typedef {import("./views/view.js").Ui} Ui */
 /** @typedef {import("./i18n.js").Lang} Lang */
+/** @typedef {import("./core_client.js").Core} Core */
 
 /** Milliseconds before a change reaches the address bar and the status line: once a change, not once a keystroke. */
 const settled = 400;
@@ -35,14 +36,13 @@ const settled = 400;
 /** Calculators that are no page: their ids are numbered. */
 let embedded = 0;
 
-const mark = html`<span class="mark" aria-hidden="true"></span>Tunefit`;
-
 export class Calculator extends LitElement {
   static properties = {
     page: { type: Boolean },
     ui: { state: true },
     words: { state: true },
     failure: { state: true },
+    second: { state: true },
     seen: { state: true },
     status: { state: true },
   };
@@ -55,6 +55,8 @@ export class Calculator extends LitElement {
   #timer;
   /** The fragment that the page itself wrote last. */
   #written = "";
+  /** How many links were followed. */
+  #followed = 0;
   /** @type {Lang | null} */
   #chosenLang = null;
 
@@ -66,8 +68,10 @@ export class Calculator extends LitElement {
     super();
     this.page = false;
     this.ui = startUi;
+    /** Empty until their texts come with the core. */
     this.words = createWords(pickLang(navigator.languages));
     this.failure = "";
+    this.second = notYet;
     this.status = "";
     /** Whether the verdict is on the screen. */
     this.seen = true;
@@ -103,8 +107,13 @@ export class Calculator extends LitElement {
   }
 
   async #start() {
-    const [core] = await Promise.all([loadCore(), this.page ? null : loadStyles(this)]);
-    const { state, lang, dropped: left } = decodeFragment(this.page ? location.hash : "", core.description);
+    const fragment = this.page ? location.hash : "";
+    const wanted = langNamed(fragment) ?? this.getAttribute("lang");
+    this.#chosenLang = langs.find((known) => known === wanted) ?? null;
+    if (this.#chosenLang) this.words = createWords(this.#chosenLang);
+    const styles = this.page ? null : loadStyles(this);
+    const [core] = await Promise.all([loadCore(), loadTexts(this.words.lang), styles]);
+    const { state, dropped: left } = await this.#read(fragment, core);
     this.#dropped = left;
     for (const key of /** @type {const} */ (["model", "method", "gpu"])) {
       const value = this.getAttribute(key);
@@ -112,9 +121,6 @@ export class Calculator extends LitElement {
       const allowed = field?.kind !== "choice" || choicesOf(field, core.description).includes(value ?? "");
       if (value && allowed && state[key] === field?.start) state[key] = value;
     }
-    const wanted = lang ?? this.getAttribute("lang");
-    this.#chosenLang = langs.find((known) => known === wanted) ?? null;
-    if (this.#chosenLang) this.words = createWords(this.#chosenLang);
     this.store = new Store(core, state);
     const deep = changed(state).some(({ key }) => !beginner.includes(key));
     this.ui = { ...this.ui, pasting: state.config !== "", withConfig: state.config !== "", expert: deep };
@@ -125,6 +131,19 @@ export class Calculator extends LitElement {
     await this.updateComplete;
     this.#watchVerdict();
     this.#ready();
+    whenIdle(() => this.#loadSecondPart(core));
+  }
+
+  /** @param {Core} core */
+  async #loadSecondPart(core) {
+    this.second = await loadSecondPart(core);
+  }
+
+  /** A link that names a server has to wait for them. @param {string} fragment @param {Core} core */
+  async #read(fragment, core) {
+    if (namesServer(fragment) && !this.second.market) await this.#loadSecondPart(core);
+    const { market } = this.second;
+    return decodeFragment(fragment, core.description, market && shownServers(market));
   }
 
   #ready() {
@@ -174,16 +193,19 @@ export class Calculator extends LitElement {
   }
 
   /** Somebody edited the address or went back. */
-  #followLink() {
+  async #followLink() {
     if (!this.store || location.hash.replace(/^#/, "") === this.#written) return;
-    const { state, dropped: left } = decodeFragment(location.hash, this.store.core.description);
+    const turn = ++this.#followed;
+    const { state, dropped: left } = await this.#read(location.hash, this.store.core);
+    if (turn !== this.#followed) return; // the next link was faster than the list of servers
     this.#dropped = left;
     this.store.set(state);
     this.requestUpdate();
   }
 
-  /** @param {Lang} lang */
-  #speak(lang) {
+  /** A language that cannot be loaded is not spoken: the page stays as it is. @param {Lang} lang */
+  async #speak(lang) {
+    await loadTexts(lang);
     this.#chosenLang = lang;
     this.words = createWords(lang);
     this.#say();
@@ -211,13 +233,14 @@ export class Calculator extends LitElement {
 
   /** @returns {View | null} */
   #view() {
-    const { store, words, ui } = this;
+    const { store, words, ui, second } = this;
     if (!store) return null;
     const { state, answer, extras, outdated, report, core } = store;
     const told = tell(report.issues, state, words);
     return {
-      ...{ words, ui, state, answer, extras, outdated, told },
-      description: core.description,
+      ...{ words, ui, state, answer, extras, outdated, told, ...second },
+      ...{ description: core.description, facts: core.facts },
+      loadMarket: () => this.#loadSecondPart(core),
       dropped: this.#dropped,
       isPage: this.page,
       id: (name) => `${this.#prefix}-${name}`,
@@ -232,53 +255,40 @@ export class Calculator extends LitElement {
   }
 
   updated() {
+    if (!this.store) return;
     if (this.page) {
       document.documentElement.lang = this.words.lang;
-      document.title = this.words.t("page.title");
-    } else if (this.store) {
+      document.title = this.words.t("page.title", { name: vendor.name });
+    } else {
       this.lang = this.words.lang;
     }
   }
 
-  /** @param {Lang} lang */
-  #langButton(lang) {
-    const name = { en: "English", nl: "Nederlands" }[lang];
-    const pressed = lang === this.words.lang ? "true" : "false";
-    const speak = () => this.#speak(lang);
-    return html`<button type="button" lang=${lang} aria-pressed=${pressed} @click=${speak}>${name}</button>`;
-  }
-
   render() {
-    const { t } = this.words;
-    if (this.failure) return html`<p class="failed" role="alert">${t("page.failed", { reason: this.failure })}</p>`;
+    const { t, has } = this.words;
+    if (this.failure) {
+      const said = has("page.failed") ? t("page.failed", { reason: this.failure }) : this.failure;
+      return html`<p class="failed" role="alert">${said}</p>`;
+    }
     const view = this.#view();
     if (!view) return nothing;
     const about = html`<p>${t("page.description")}</p>
-      <div class="langs" role="group" aria-label=${t("page.language")}>
-        ${langs.map((lang) => this.#langButton(lang))}
-      </div>`;
+      ${languages(this.words, (lang) => this.#speak(lang).catch(() => {}))}`;
     const skip = (/** @type {Event} */ event) => {
       event.preventDefault();
       /** @type {HTMLElement | null} */ (this.querySelector(".answer"))?.focus();
     };
-    const id = view.id("answer");
-    const label = t("page.answer");
-    const body = html`${question(view)}
-      <div class="answer" id=${id} tabindex="-1" role="region" aria-label=${label} ?data-outdated=${view.outdated}>
-        ${dropped(view)} ${verdict(view)} ${figure(view)}
-        <div class="two">${limits(view)} ${recipe(view)}</div>
-        ${cards(view)} ${terms(view)} ${step(view)} ${assumed(view)} ${share(view)}
-      </div>`;
+    const body = html`${question(view)} ${answer(view)}`;
     const status = html`<p class="hidden" role="status">${this.status}</p>`;
     // In somebody else's page the landmarks, the first heading and the edge of the screen are that page's.
     if (!this.page) {
-      return html`<div class="head"><p class="name">${mark}</p>${about}</div>
+      return html`<div class="head"><p class="name">${brand()}</p>${about}</div>
         ${status}
         <div class="layout">${body}</div>
         ${foot(view)}`;
     }
-    return html`<a class="skip" href="#${id}" @click=${skip}>${t("page.skip")}</a>
-      <header class="head"><h1>${mark}</h1>${about}</header>
+    return html`<a class="skip" href="#${view.id("answer")}" @click=${skip}>${t("page.skip")}</a>
+      <header class="head"><h1>${brand()}</h1>${about}</header>
       ${status}
       <main class="layout">${body}</main>
       ${foot(view)} ${glance(view, !this.seen)}`;

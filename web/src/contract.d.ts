@@ -11,5 +11,5 @@ export type State = Record<import("./fields.js").Key, string>;
 export interface Dropped {
   key: string;
   value: string;
-  reason: "unknown" | "invalid" | "repeated" | "version" | "long";
+  reason: "unknown" | "invalid" | "repeated" | "version" | "long" | "unavailable";
 }

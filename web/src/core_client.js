@@ -1,8 +1,13 @@
-// The only place that knows how the core is loaded and called. Text in, text out; see wasm/tunefit.d.ts.
+// The only place that knows how the core is loaded and called. Text in, text out; see wasm/tunefit.d.ts. The catalog
+// comes in two parts: what an estimate needs, and, when the first answer stands, what can be bought or rented.
+
+import { readFacts, readMarket } from "./facts.js";
 
 /** @typedef {import("./contract.d.ts").TunefitModule} TunefitModule */
 /** @typedef {import("./contract.d.ts").Report} Report */
 /** @typedef {import("./contract.d.ts").Description} Description */
+/** @typedef {import("./facts.js").Facts} Facts */
+/** @typedef {import("./catalog.d.ts").Market} Market */
 /** @typedef {(options: {wasmBinary: Uint8Array}) => Promise<TunefitModule>} Factory */
 
 /** Longest request, in UTF-16 units; a longer one is refused before it is copied into the module. */
@@ -21,17 +26,21 @@ async function load(url) {
   return response;
 }
 
-/**
- * The three parts of the core: embedded in the offline file (scripts/pack_offline.mjs), else fetched beside this
- * script.
- */
+const base = import.meta.url;
+
+/** A file beside this script. @param {string} name */
+const url = (name) => new URL(`core/${name}`, base).href;
+
+/** The module's factory, in the offline file (scripts/pack_offline.mjs) alone. */
+const embedded = () => /** @type {{tunefitCreateCore?: Factory}} */ (globalThis).tunefitCreateCore;
+
+/** What the offline file holds besides. @param {"wasm" | "catalog" | "market"} name */
+const embeddedText = (name) => (embedded() && document.getElementById(`tunefit-${name}`)?.textContent) || "";
+
+/** The three parts of the core: embedded in the offline file, else fetched beside this script. */
 async function parts() {
-  const embedded = /** @type {{tunefitCreateCore?: Factory}} */ (globalThis).tunefitCreateCore;
-  const wasm = document.getElementById("tunefit-wasm")?.textContent;
-  const catalog = document.getElementById("tunefit-catalog")?.textContent;
-  if (embedded && wasm && catalog) return { factory: embedded, wasmBinary: bytesOf(wasm), catalog };
-  const base = import.meta.url;
-  const url = (/** @type {string} */ name) => new URL(`core/${name}`, base).href;
+  const factory = embedded();
+  if (factory) return { factory, wasmBinary: bytesOf(embeddedText("wasm")), catalog: embeddedText("catalog") };
   const [glue, wasmResponse, catalogResponse] = await Promise.all([
     import(/* @vite-ignore */ url("tunefit.mjs")),
     load(url("tunefit.wasm")),
@@ -49,11 +58,25 @@ let loading;
 /** One core for all calculators of a document: it keeps nothing between two questions. @returns {Promise<Core>} */
 export const loadCore = () => (loading ??= startCore());
 
+/** A part of the catalog that the core refuses. */
+export class Refused extends Error {
+  /** @param {string} part @param {import("./contract.d.ts").Issue | undefined} issue */
+  constructor(part, issue) {
+    super(`${part}: ${issue?.message ?? "refused"}`);
+    this.issue = issue;
+  }
+}
+
+/** Throws what the core says against a part of the catalog. @param {string} part @param {string} answer */
+function accept(part, answer) {
+  const { status, issues } = JSON.parse(answer);
+  if (status !== "ok") throw new Refused(part, issues[0]);
+}
+
 async function startCore() {
   const { factory, wasmBinary, catalog } = await parts();
   const module = await factory({ wasmBinary });
-  const { status, issues } = JSON.parse(module.init(catalog));
-  if (status !== "ok") throw new Error(`catalog: ${issues[0]?.message ?? status}`);
+  accept("catalog", module.init(catalog));
 
   /** @param {string} text @returns {Report} */
   function estimateText(text) {
@@ -63,9 +86,30 @@ async function startCore() {
     return invalid([{ code: "text_too_long", field: "", severity: "error", message, values }]);
   }
 
+  async function readSecondPart() {
+    const text = embeddedText("market") || (await (await load(url("market.json"))).text());
+    accept("market", module.init_market(text));
+    return readMarket(text);
+  }
+
+  /** @type {Promise<Market> | undefined} */
+  let market;
+  /** @type {Facts | undefined} */
+  let facts;
+
   return {
     /** @type {Description} */
     description: JSON.parse(module.describe()),
+    /** What the first part says for display. */
+    get facts() {
+      return (facts ??= readFacts(catalog));
+    },
+    /** Servers and prices; what failed may be tried again. @returns {Promise<Market>} */
+    loadMarket: () =>
+      (market ??= readSecondPart().catch((error) => {
+        market = undefined;
+        throw error;
+      })),
     /** @param {Record<string, unknown>} request */
     estimate: (request) => estimateText(JSON.stringify(request)),
     /** What the core says of a text that is no JSON, where in it. @param {string} text */

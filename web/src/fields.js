@@ -7,9 +7,9 @@
 /** @typedef {import("./contract.d.ts").Description} Description */
 
 /**
- * @typedef {"model" | "config" | "method" | "gpu" | "length" | "batch" | "checkpointing" | "accumulation" | "packing" |
- *   "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" | "precision" |
- *   "optimizer" | "attention" | "loss" | "fused" | "version"} Key
+ * @typedef {"model" | "config" | "method" | "gpu" | "server" | "length" | "batch" | "checkpointing" | "accumulation" |
+ *   "packing" | "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" |
+ *   "precision" | "optimizer" | "attention" | "loss" | "fused" | "version"} Key
  */
 
 /**
@@ -28,6 +28,7 @@ export const fields = [
   { key: "config", path: "model.config", kind: "text", start: "" },
   { key: "method", path: "method.kind", kind: "choice", start: "qlora", choices: ["full", "lora", "qlora"] },
   { key: "gpu", path: "hardware.gpu", kind: "text", start: "rtx-4090" },
+  { key: "server", path: "hardware.server", kind: "text", start: "" },
   { key: "length", path: "batch.sequence_length", kind: "integer", start: "2048" },
   { key: "batch", path: "batch.per_device", kind: "integer", start: "1" },
   { key: "checkpointing", path: "gradient_checkpointing", kind: "choice", start: "full" },

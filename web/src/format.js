@@ -34,6 +34,15 @@ export function createFormat(locale) {
     return { unit: "B", scale: 1, digits: 0 };
   };
 
+  /** @param {string} iso @param {"long" | "short"} month */
+  const date = (iso, month) => {
+    const [year, hasMonth, hasDay] = iso.split("-");
+    const moment = new Date(`${year}-${hasMonth ?? "01"}-${hasDay ?? "01"}T12:00:00Z`);
+    if (Number.isNaN(moment.valueOf())) return iso;
+    const parts = { year: "numeric", ...(hasMonth && { month }), ...(hasDay && { day: "numeric" }), timeZone: "UTC" };
+    return new Intl.DateTimeFormat(locale, /** @type {Intl.DateTimeFormatOptions} */ (parts)).format(moment);
+  };
+
   return {
     locale,
     /** "17.6 GiB". @param {number} bytes */
@@ -55,7 +64,7 @@ export function createFormat(locale) {
     /** "18,897,856,102", to the byte. @param {number} value */
     integer: (value) => number(value, { maximumFractionDigits: 0 }),
     /** "0.516". @param {number} value */
-    decimal: (value) => number(value, { maximumFractionDigits: 3 }),
+    decimal: (value, digits = 3) => number(value, { maximumFractionDigits: digits }),
     /** "8.03 B" and "8,03 mld.": parameters. @param {number} value */
     compact: (value) => number(value, { notation: "compact", maximumSignificantDigits: 3 }),
     /** "37%"; what is there but too little to say is "< 0.1%". @param {number} share */
@@ -64,12 +73,13 @@ export function createFormat(locale) {
       const text = number(shown, { style: "percent", maximumFractionDigits: share < 0.0995 ? 1 : 0 });
       return shown > share ? `< ${text}` : text;
     },
-    /** "30 November 2026". @param {string} iso */
-    date: (iso) => {
-      const date = new Date(`${iso}T12:00:00Z`);
-      if (Number.isNaN(date.valueOf())) return iso;
-      return new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(date);
-    },
+    /** "30 November 2026"; of a month "November 2026", of a year "2026". @param {string} iso */
+    date: (iso) => date(iso, "long"),
+    /** "30 Nov 2026", for tables. @param {string} iso */
+    day: (iso) => date(iso, "short"),
+    /** "€ 2,49". @param {number} value @param {string} currency @param {number} digits */
+    money: (value, currency, digits) =>
+      number(value, { style: "currency", currency, minimumFractionDigits: digits, maximumFractionDigits: digits }),
     /** "a, b or c". @param {string[]} items */
     either: (items) => new Intl.ListFormat(locale, { type: "disjunction" }).format(items),
     /** "a, b and c". @param {string[]} items */

@@ -2,6 +2,7 @@
 // reaches a server. What a link holds and the page does not understand is left out and reported.
 
 import { choicesOf, fieldNamed, fields, longestOf, numberOrText, shortened, startState } from "./fields.js";
+import { langs } from "./i18n.js";
 
 /** @typedef {import("./contract.d.ts").State} State */
 /** @typedef {import("./contract.d.ts").Description} Description */
@@ -54,12 +55,24 @@ function decode(text) {
 }
 
 /**
- * Whether a link's value can stand in a field.
- * @param {string} key @param {string} value @param {Description} description
+ * The language that a link asks for: its texts are loaded while the rest of it waits for the core.
+ * @param {string} fragment
  */
-function valid(key, value, description) {
+export const langNamed = (fragment) =>
+  [...fragment.matchAll(/(?:^#?|&)lang=([^&]*)/g)]
+    .map(([, lang]) => lang)
+    .find((lang) => langs.some((known) => known === lang));
+
+/** Whether a link names a server: those have to be loaded before it can be read. @param {string} fragment */
+export const namesServer = (fragment) => /(^#?|&)server=[^&]/.test(fragment);
+
+/**
+ * Whether a link's value can stand in a field.
+ * @param {string} key @param {string} value @param {Description} description @param {readonly string[]} servers
+ */
+function valid(key, value, description, servers) {
   if (key === "v") return value === version;
-  if (key === "lang") return value === "en" || value === "nl";
+  if (key === "lang") return langs.some((lang) => lang === value);
   const field = fieldNamed(key);
   if (!field) return false;
   if (!enters(field.key, value)) return false;
@@ -79,6 +92,7 @@ function valid(key, value, description) {
     return field.kind === "decimal" || Number.isInteger(number);
   }
   if (key === "gpu") return description.gpus.some(({ id }) => id === value);
+  if (key === "server") return servers.includes(value);
   if (key === "version") return /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
   return key === "model" || /^[\w.,\s-]*$/.test(value);
 }
@@ -86,9 +100,10 @@ function valid(key, value, description) {
 /**
  * @param {string} fragment  with or without the #
  * @param {Description} description
+ * @param {readonly string[] | null} [servers]  that the vendor shows; null where they could not be had
  * @returns {{state: State, lang: string | null, dropped: Dropped[]}}
  */
-export function decodeFragment(fragment, description) {
+export function decodeFragment(fragment, description, servers = null) {
   const state = startState();
   /** @type {Dropped[]} */
   const dropped = [];
@@ -106,8 +121,9 @@ export function decodeFragment(fragment, description) {
     const leave = (/** @type {Dropped["reason"]} */ reason) =>
       dropped.push({ key: shortened(key), value: shortened(value ?? raw), reason });
     const known = fieldNamed(key) ?? ["v", "lang"].includes(key);
-    const good = value !== null && valid(key, value, description);
+    const good = value !== null && valid(key, value, description, servers ?? []);
     if (!known) leave("unknown");
+    else if (key === "server" && !servers) leave("unavailable");
     else if (!good) leave(key === "v" ? "version" : "invalid");
     else if (taken.has(key)) leave("repeated");
     else {

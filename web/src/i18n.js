@@ -1,37 +1,52 @@
-// The page's words. English keys are the type: a language that lacks one does not pass the type check or the tests.
+// The page's words. English keys are the type: a language that lacks one does not pass the type check or the tests. The
+// language that is spoken is loaded, and another one when somebody asks for it.
 
 import { createFormat } from "./format.js";
-import { en } from "./texts/en/index.js";
-import { nl } from "./texts/nl/index.js";
+import { vendor } from "./vendor.js";
 
-/** @typedef {keyof typeof en} TextKey */
+/** @typedef {typeof import("./texts/en/index.js").en} FirstTexts */
+/** @typedef {typeof import("./texts/en/facts.js").facts} FactTexts */
+/** @typedef {typeof import("./texts/en/market.js").market} MarketTexts */
+/** @typedef {keyof FirstTexts | keyof FactTexts | keyof MarketTexts} TextKey */
 /** @typedef {"en" | "nl"} Lang */
 /** @typedef {ReturnType<typeof createWords>} Words */
 
-/** @type {Record<Lang, Record<TextKey, string>>} */
-export const texts = { en, nl };
+/** Those that are loaded. @type {Record<Lang, Record<string, string>>} */
+export const texts = { en: {}, nl: {} };
+
+/** @param {Partial<Record<Lang, Record<string, string>>>} more */
+export function addTexts(more) {
+  for (const lang of /** @type {const} */ (["en", "nl"])) Object.assign(texts[lang], more[lang]);
+}
+
+/** Loads a language, all but what comes after the first answer (later/). @param {Lang} lang */
+export const loadTexts = async (lang) =>
+  addTexts(lang === "nl" ? await import("./texts/nl/index.js") : await import("./texts/en/index.js"));
+
 /** @type {Record<Lang, string>} */
 const locales = { en: "en-GB", nl: "nl-NL" };
 
-export const langs = /** @type {Lang[]} */ (Object.keys(texts));
+/** The languages that the vendor shows. @type {readonly Lang[]} */
+export const langs = vendor.languages;
 
 /**
- * The first language of the reader that the page speaks.
+ * The first language of the reader that the page speaks, else the first of the page's own.
  * @param {readonly string[]} preferred e.g. navigator.languages
+ * @param {readonly Lang[]} [spoken]
  */
-export function pickLang(preferred) {
+export function pickLang(preferred, spoken = langs) {
   for (const tag of preferred) {
-    const lang = langs.find((known) => tag.toLowerCase().split("-")[0] === known);
+    const lang = spoken.find((known) => tag.toLowerCase().split("-")[0] === known);
     if (lang) return lang;
   }
-  return "en";
+  return spoken[0];
 }
 
 const placeholder = /\{(\w+)\}/;
 
-/** @param {Lang} lang */
+/** The words of a language that is loaded. @param {Lang} lang */
 export function createWords(lang) {
-  const own = texts[lang];
+  const own = /** @type {Record<TextKey, string>} */ (texts[lang]);
   const format = createFormat(locales[lang]);
   const plural = new Intl.PluralRules(locales[lang]); // of both languages: one, other
 

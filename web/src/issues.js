@@ -31,12 +31,14 @@ function shown(value, words) {
 }
 
 /**
- * One issue as a sentence: of the texts of its code the one with the most placeholders that can all be filled. A code
- * that the page does not know falls back on the core's own English.
+ * One issue as a sentence: one for this very field where there is one, else of the texts of its code the one with the
+ * most placeholders that can all be filled. A code that the page does not know falls back on the core's own English.
  * @param {Issue} issue @param {Words} words @param {{label: string, typed?: string}} at
  * @returns {string}
  */
 export function sentence(issue, words, { label, typed }) {
+  const own = words.maybe(`about.${issue.code}.${issue.field}`, "");
+  if (own) return own;
   const prefix = `issue.${issue.code}`;
   /** @type {Record<string, string>} */
   const values = { field: label };

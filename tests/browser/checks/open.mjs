@@ -1,6 +1,6 @@
 // Every file in this folder exports a list of checks {name, run(context), targets?, provokes?}. Each runs in three
-// engines, on the site and on the offline file (or on the `targets` it names), in a fresh tab whose page has given its
-// first answer. After each the page must be clean: no policy violation, no console error, no request to another origin;
+// engines, on the site and on the offline file (or on the `targets` it names, which may be those of another vendor), in a
+// fresh tab whose page has given its first answer. After each the page must be clean: no policy violation, no console error, no request to another origin;
 // unless the check `provokes` them. The context is {tab, target, url, policy, assert, waitFor}: see ../browser.test.mjs.
 
 export default [

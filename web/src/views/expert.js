@@ -10,7 +10,7 @@ import { onToggle, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 
-export const beginner = ["model", "config", "method", "gpu", "length", "batch", "checkpointing"];
+export const beginner = ["model", "config", "method", "gpu", "server", "length", "batch", "checkpointing"];
 const attentionTargets = "q_proj,k_proj,v_proj,o_proj";
 
 /** @param {View} view */

@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
+import { cannotDo, gpuNamed } from "../facts.js";
 import { changed } from "../store.js";
 import { belowControl, describedBy, explainButton, field, isInvalid, entryField } from "./field.js";
 import { expert } from "./expert.js";
@@ -16,7 +17,7 @@ import { onToggle, onValue } from "./view.js";
 const kept = new WeakMap(); // by the words: each calculator of a document speaks its own language
 
 /** The lists of both comboboxes; made once a language. @param {View} view */
-function optionsOf({ description, words }) {
+function optionsOf({ description, facts, words }) {
   const known = kept.get(words);
   if (known) return known;
   const { format } = words;
@@ -40,7 +41,7 @@ function optionsOf({ description, words }) {
       name: gpu.name,
       detail: words.t("gpu.memory", { size: format.size(gpu.usable_bytes), architecture: gpu.architecture }),
       group: words.maybe(`segment.${gpu.segment}`, gpu.segment),
-      names: [gpu.name, gpu.id],
+      names: [gpu.name, gpu.id, ...(facts.gpus.get(gpu.id)?.aliases ?? [])],
       about: [gpu.vendor, gpu.architecture, `${format.gibibytes(gpu.memory_bytes)}gb`],
       usual: rankIn(usualGpus, gpu.id),
     }));
@@ -51,7 +52,8 @@ function optionsOf({ description, words }) {
 
 /** @param {View} view @param {"model" | "gpu"} key @param {Option[]} options */
 function combobox(view, key, options) {
-  const { words, state } = view;
+  const { words, facts, state } = view;
+  const value = key === "gpu" ? (gpuNamed(facts, state.gpu)?.id ?? state.gpu) : state.config ? "" : state.model;
   return field(
     view,
     key,
@@ -59,7 +61,7 @@ function combobox(view, key, options) {
       name=${view.id(key)}
       label=${words.t(`field.${key}`)}
       .options=${options}
-      .value=${key === "model" && state.config ? "" : state[key]}
+      .value=${value}
       placeholder=${key === "model" && state.config ? "config.json" : ""}
       .words=${words}
       .emptyText=${words.t(key === "model" ? "ask.options.none.model" : "ask.options.none")}
@@ -143,6 +145,17 @@ function checkpointing(view) {
   </div>`;
 }
 
+/** What the card in the form cannot do, said where it is chosen. @param {View} view */
+function cannot({ words, facts, state }) {
+  const gpu = gpuNamed(facts, state.gpu);
+  const missing = gpu ? cannotDo(gpu) : [];
+  if (!gpu || missing.length === 0) return nothing;
+  const capability = gpu.compute_capability ?? "";
+  return html`<p class="cannot" data-testid="cannot">
+    ${missing.map((what) => words.t(`cannot.${what}`, { gpu: gpu.name, capability })).join(" ")}
+  </p>`;
+}
+
 /** Faults that belong to no field. @param {View} view */
 function elsewhere({ told }) {
   const general = told.filter(({ key }) => key === null);
@@ -165,6 +178,7 @@ export function question(view) {
         : nothing}
     </div>
     ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}
+    ${cannot(view)} ${view.later?.serverField(view) ?? nothing}
     ${entryField(view, "length", [512, 2048, 8192])} ${entryField(view, "batch", [1, 2, 4, 8])}
     ${checkpointing(view)} ${expert(view)}
   </form>`;

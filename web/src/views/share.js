@@ -4,6 +4,7 @@ import { html, nothing } from "lit";
 
 import { fieldNamed } from "../fields.js";
 import { enters } from "../fragment.js";
+import { contact, legal } from "./brand.js";
 
 /** @typedef {import("./view.js").View} View */
 
@@ -73,7 +74,8 @@ export function foot({ words, description, isPage }) {
     version: description.version,
     date: words.format.date(description.catalog_date),
   });
-  const body = html`<details class="private">
+  const body = html`${contact(words)} ${legal(words)}
+    <details class="private">
       <summary>${words.t("foot.private")}</summary>
       <p>${words.t("foot.private.how")}</p>
     </details>

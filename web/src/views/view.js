@@ -2,9 +2,15 @@ import { html, nothing } from "lit";
 
 /**
  * What every part of the page is drawn from. Parts are functions of it to templates and hold nothing.
- * @typedef {object} View
+ * @typedef {Present & import("../second_part.js").SecondPart} View
+ */
+
+/**
+ * @typedef {object} Present  what is there from the first answer on
  * @property {import("../i18n.js").Words} words
  * @property {import("../contract.d.ts").Description} description
+ * @property {import("../facts.js").Facts} facts  the catalog's rows, for display
+ * @property {() => void} loadMarket  tries again to load the second part
  * @property {import("../contract.d.ts").State} state
  * @property {import("../contract.d.ts").Report | null} answer  the last valid one
  * @property {import("../store.js").Extras | null} extras  of that answer, once worked out

@@ -1,6 +1,6 @@
 /** The page's own sentences. */
 export const page = {
-  "page.title": "Tunefit: does this fine-tuning run fit?",
+  "page.title": "{name}: does this fine-tuning run fit?",
   "page.description": "How much GPU memory fine-tuning takes, and what fills it",
   "page.language": "Language",
   "page.skip": "Skip to the answer",
@@ -79,6 +79,9 @@ export const page = {
   "note.derived": "Nobody has published what the driver shows for this card: its size is estimated from similar ones.",
   "note.batch": "Rules of thumb leave out batch and length. Here sequences of {length} in batches of {batch} are counted in; twice of either is about twice the activations and the loss.",
 
+  "market.failed": "Servers and prices could not be loaded: {reason}",
+  "market.again": "Try again",
+
   "limits.heading": "Room to grow",
   "limits.intro": "The largest values that still fit the {gpu}, all else as you have set it:",
   "limits.batch": "Largest batch",
@@ -129,10 +132,12 @@ export const page = {
   "link.dropped.invalid.form": "“{value}” is not possible for “{key}”, which takes {form}.",
   "link.dropped.repeated": "“{key}” is named more than once: the first value is taken, “{value}” is not.",
   "link.dropped.version": "The link has version “{value}”, which this page does not know: it may mean something else than is read here.",
+  "link.dropped.unavailable": "The machine “{value}” was left out: the list of servers could not be loaded.",
   "link.dropped.long": "The link is too long to be read.",
 
   "foot.version": "Tunefit {version}, catalog of {date}",
   "foot.private": "Nothing you type leaves this page",
   "foot.private.how": "The calculation runs in your browser, as WebAssembly. There are no cookies, no analytics and no outside hosts, and the page’s security policy forbids connections to anywhere but the place it came from. Check it: open the developer tools (F12), choose Network, and change a setting: no request appears. Or switch off your connection and carry on.",
+  "foot.contact": "Questions? {name}",
   "foot.method": "Estimates come with ranges because real runs differ: allocators fragment, libraries change. Every line names its formula and source.",
 };

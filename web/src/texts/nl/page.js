@@ -1,6 +1,6 @@
 /** De zinnen van de pagina zelf. */
 export const page = {
-  "page.title": "Tunefit: past deze finetuning op je kaart?",
+  "page.title": "{name}: past deze finetuning op je kaart?",
   "page.description": "Hoeveel GPU-geheugen finetunen kost, en waar het blijft",
   "page.language": "Taal",
   "page.skip": "Naar het antwoord",
@@ -79,6 +79,9 @@ export const page = {
   "note.derived": "Van deze kaart heeft niemand gepubliceerd wat de driver toont: de grootte is geschat naar vergelijkbare kaarten.",
   "note.batch": "Vuistregels laten batch en lengte weg. Hier tellen sequenties van {length} in batches van {batch} mee; het dubbele van een van beide is ongeveer het dubbele aan activaties en loss.",
 
+  "market.failed": "Servers en prijzen konden niet worden geladen: {reason}",
+  "market.again": "Probeer opnieuw",
+
   "limits.heading": "Ruimte om te groeien",
   "limits.intro": "De grootste waarden die nog op de {gpu} passen, met al je andere instellingen gelijk:",
   "limits.batch": "Grootste batch",
@@ -129,10 +132,12 @@ export const page = {
   "link.dropped.invalid.form": "‘{value}’ kan niet bij ‘{key}’: daar hoort {form}.",
   "link.dropped.repeated": "‘{key}’ staat er meer dan eens in: de eerste waarde geldt, ‘{value}’ niet.",
   "link.dropped.version": "De link heeft versie ‘{value}’, en die kent deze pagina niet: misschien betekent hij iets anders dan hier gelezen is.",
+  "link.dropped.unavailable": "De machine ‘{value}’ is weggelaten: de lijst van servers kon niet worden geladen.",
   "link.dropped.long": "De link is te lang om te lezen.",
 
   "foot.version": "Tunefit {version}, catalogus van {date}",
   "foot.private": "Niets van wat je invult verlaat deze pagina",
   "foot.private.how": "Er wordt gerekend in je eigen browser, met WebAssembly. Er zijn geen cookies, geen statistieken en geen andere partijen, en het beveiligingsbeleid van de pagina verbiedt elke verbinding behalve met de plek waar ze vandaan kwam. Controleer het zelf: open de ontwikkelhulpmiddelen (F12), kies Netwerk en verander een instelling: er verschijnt geen enkel verzoek. Of zet je verbinding uit en werk gewoon door.",
+  "foot.contact": "Vragen? {name}",
   "foot.method": "Schattingen hebben een bandbreedte omdat echte runs verschillen: geheugen raakt versnipperd, software verandert. Bij elke regel staan formule en bron.",
 };

@@ -1,0 +1,120 @@
+// Which prices are shown, in what order, and how old each is by the reader's clock. Amounts stay as their sources give
+// them; only the rate of exchange is applied, where an amount is in another currency than the vendor's.
+
+/** @typedef {import("../catalog.d.ts").Market} Market */
+/** @typedef {import("../catalog.d.ts").Rented} Rented */
+/** @typedef {import("../catalog.d.ts").Bought} Bought */
+/** @typedef {import("../catalog.d.ts").BoughtServer} BoughtServer */
+/** @typedef {import("../catalog.d.ts").Currency} Currency */
+
+/** Days after which a price has to be asked for again. */
+export const staleAfter = 90;
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Days since a date. A month or a year counts from its first day: the price may be as old as that.
+ * @param {string} date "2026-08-22", "2026-10" or "2026" @param {number} now milliseconds, as Date.now() gives them
+ */
+export function ageOf(date, now) {
+  const [year, month = 1, day = 1] = date.split("-").map(Number);
+  return Math.max(0, Math.floor((now - Date.UTC(year, month - 1, day)) / dayMs));
+}
+
+/** Whether a date names a day. @param {string} date */
+export const isDay = (date) => date.split("-").length === 3;
+
+/** The order in which terms are shown: what anybody can have now, then what may be taken away, then what binds. */
+export const terms = [
+  "on_demand", "spot", "community", "marketplace", "flex_start", "calendar", "one_year", "three_years",
+];
+
+/**
+ * The rented machines with a card: of each provider's machine, term and region the newest price, the cheapest first and
+ * what is doubtful last, term by term.
+ * @param {Market} market @param {string} gpu @returns {[string, Rented[]][]}
+ */
+export function rentedWith({ prices, vendor }, gpu) {
+  /** @type {Map<string, Rented>} */
+  const newest = new Map();
+  for (const offer of prices.rented) {
+    if (offer.gpu !== gpu || (vendor.providers && !vendor.providers.includes(offer.provider))) continue;
+    const name = offerId(offer);
+    const known = newest.get(name);
+    if (!known || known.date < offer.date) newest.set(name, offer);
+  }
+  // A price that names no region gives way to a newer one of the same machine that does.
+  const regional = (/** @type {Rented} */ offer) => offerId({ ...offer, region: "" });
+  const outdone = (/** @type {Rented} */ offer) => !offer.region && [...newest.values()].some(
+    (other) => other.region && other.date > offer.date && regional(other) === regional(offer),
+  );
+  const offers = [...newest.values()]
+    .filter((offer) => !outdone(offer))
+    .sort((a, b) => doubt(a) - doubt(b) || a.per_gpu_hour - b.per_gpu_hour);
+  return terms
+    .map((term) => /** @type {[string, Rented[]]} */ ([term, offers.filter((offer) => offer.term === term)]))
+    .filter(([, members]) => members.length > 0);
+}
+
+/** What makes a rented machine the same one on another day. @param {Rented} offer */
+export const offerId = ({ provider, instance = "", term, region = "" }) =>
+  [provider, instance, term, region].join("|");
+
+/** @param {{confidence?: "low"}} offer */
+const doubt = ({ confidence }) => (confidence === "low" ? 1 : 0);
+
+/** @template {{low: number, confidence?: "low", own?: boolean}} Row @param {Row[]} rows */
+const ordered = (rows) =>
+  rows.sort((a, b) => Number(b.own ?? false) - Number(a.own ?? false) || doubt(a) - doubt(b) || a.low - b.low);
+
+/**
+ * What a card costs to buy, the vendor's own price before everybody's.
+ * @param {Market} market @param {string} gpu @returns {(Bought & {own?: boolean})[]}
+ */
+export function boughtCards({ prices, vendor }, gpu) {
+  const own = vendor.prices.gpus.map((row) => ({ ...row, kind: "quoted", sources: [], own: true }));
+  return ordered([...own, ...prices.gpus].filter((row) => row.gpu === gpu));
+}
+
+/**
+ * What machines with a card cost: those that the vendor shows and that take it, and those that are sold with it.
+ * @param {Market} market @param {string} gpu @returns {(BoughtServer & {own?: boolean})[]}
+ */
+export function boughtServers({ servers, prices, vendor }, gpu) {
+  const byId = new Map(servers.map((server) => [server.id, server]));
+  const own = vendor.prices.servers.map((row) => ({
+    ...row, what: byId.get(row.server)?.name ?? row.server, kind: "quoted", sources: [], own: true,
+  }));
+  const rows = [...own, ...prices.servers].filter((row) => {
+    if (row.server && vendor.servers && !vendor.servers.includes(row.server)) return false;
+    if (row.gpu) return row.gpu === gpu;
+    const server = row.server ? byId.get(row.server) : undefined;
+    return server !== undefined && [...server.gpus, ...(server.gpus_unconfirmed ?? [])].includes(gpu);
+  });
+  return ordered(rows);
+}
+
+/** Euros for a dollar, with its date. @param {Market} market */
+export const exchangeOf = ({ prices }) => prices.defaults.find(({ id }) => id === "eur_per_usd");
+
+/**
+ * An amount in another currency; null where it is in that already, or no rate is known.
+ * @param {number} amount @param {Currency} from @param {Currency} to @param {{expected: number} | undefined} rate
+ */
+export function converted(amount, from, to, rate) {
+  if (from === to || !rate) return null;
+  return from === "USD" ? amount * rate.expected : amount / rate.expected;
+}
+
+/**
+ * The figures that running costs rest on; the vendor's own electricity before Europe's.
+ * @param {Market} market @returns {(import("../catalog.d.ts").Default & {own?: boolean})[]}
+ */
+export function defaultsOf({ prices, vendor }) {
+  const own = vendor.prices.electricity_EUR_per_kWh;
+  return prices.defaults.map((row) =>
+    row.id === "electricity" && own !== undefined
+      ? { id: row.id, unit: row.unit, low: own, expected: own, high: own, date: "", sources: [], own: true }
+      : row,
+  );
+}
