@@ -5,7 +5,7 @@
 // --core     also asks the core, by the native program of that path: it counts every model's parameters
 // --vendor   another vendor's file in place of catalog/vendor.json
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -63,10 +63,11 @@ function coreFaults(contents) {
       writeFileSync(file, JSON.stringify(partOf(contents, part)));
       return file;
     });
-    const [status] = execFileSync(options.core, paths, { input: "", encoding: "utf8", maxBuffer: 1e9 }).split("\n");
-    return JSON.parse(status).issues.map(({ field, message }) => `${field}: ${message}`);
-  } catch (cause) {
-    return [`the core refuses the second part: ${cause.stderr || cause.message}`];
+    const { stdout, stderr } = spawnSync(options.core, paths, { input: "", encoding: "utf8", maxBuffer: 1e9 });
+    const first = JSON.parse(stdout.split("\n")[0]).issues;
+    // The second part is only read beside a first one without faults.
+    return (first.length > 0 || !stderr ? first : JSON.parse(stderr).issues)
+      .map(({ code, field, message }) => described({ code, field: field.replace(/\.(\d+)/g, "[$1]"), message }, contents));
   } finally {
     rmSync(scratch, { recursive: true });
   }

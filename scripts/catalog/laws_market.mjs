@@ -21,7 +21,7 @@ function serverLaws(catalog, { servers }, report) {
     if (server.link === "none" && server.gpus_max > 1) report("implausible", at("link"));
     const { psu_count: count, psu_W: watts, power_W: power, psu_redundancy: redundancy = "" } = server;
     const [needed, spare] = redundancy.split("+").map(Number);
-    if (spare && count && needed + spare !== count) report("implausible", at("psu_redundancy"));
+    if (spare !== undefined && count && needed + spare !== count) report("implausible", at("psu_redundancy"));
     if (power > count * watts) report("implausible", at("power_W"));
   });
   reportUnsorted(servers, "servers", report);

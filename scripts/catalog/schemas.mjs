@@ -31,6 +31,7 @@ const schemaCode = {
   minLength: "malformed",
   maxLength: "too_long",
   minItems: "empty_list",
+  minProperties: "empty_list",
   maxItems: "too_long",
   uniqueItems: "duplicate_key",
 };
