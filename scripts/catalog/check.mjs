@@ -73,8 +73,18 @@ function coreFaults(contents) {
   }
 }
 
-const faults = unformatted(readAll(folder));
-const contents = readAll(folder, vendor);
+/** As readAll, but what is no JSON ends the check with a sentence. */
+function read(...from) {
+  try {
+    return readAll(...from);
+  } catch ({ message }) {
+    console.error(message);
+    process.exit(1);
+  }
+}
+
+const faults = unformatted(read(folder));
+const contents = read(folder, vendor);
 const [catalog, market] = [partOf(contents, "catalog"), partOf(contents, "market")];
 const found = catalogFaults(catalog);
 if (found.length === 0) found.push(...marketFaults(catalog, market, pageThemes()), ...orphans(catalog, market));

@@ -1,6 +1,7 @@
 // The files of the catalog: which part each belongs to, how its rows are sorted, and how it is written.
 
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 /** The repository. */
 export const root = new URL("../../", import.meta.url);
@@ -47,9 +48,28 @@ export const files = [...new Set(Object.values(parts).flat())];
 /** The list under `name` ("gpus", "prices.rented") of the files' contents. */
 export const listOf = (contents, name) => name.split(".").reduce((at, key) => at?.[key], contents);
 
-/** The contents of every file, by its name. `vendor` is another vendor's file. */
+function isJson(text) {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The contents of every file, by its name. `vendor` is another vendor's file. Throws an Error that names the file. */
 export function readAll(folder = new URL("catalog/", root), vendor = new URL("vendor.json", folder)) {
-  const read = (name) => JSON.parse(readFileSync(name === "vendor" ? vendor : new URL(`${name}.json`, folder), "utf8"));
+  const read = (name) => {
+    const file = name === "vendor" ? vendor : new URL(`${name}.json`, folder);
+    const text = readFileSync(file, "utf8");
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      // One row stands on one line: the first that is no JSON by itself is the one to look at.
+      const line = text.split("\n").findIndex((row) => row.startsWith('{"') && row.endsWith("},") && !isJson(row.slice(0, -1)));
+      throw new Error(`${fileURLToPath(file)}${line < 0 ? "" : `, line ${line + 1}`}: ${cause.message}`, { cause });
+    }
+  };
   return Object.fromEntries(files.map((name) => [name, read(name)]));
 }
 
