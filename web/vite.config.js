@@ -8,6 +8,13 @@ import { defineConfig } from "vite";
 import { site as sitePolicy } from "../scripts/csp.mjs";
 import { vendorPlugin } from "./vendor_plugin.js";
 
+/** What Vite wraps around an import that comes later, to preload its styles: here it has none. */
+const bareImports = {
+  name: "bare-imports",
+  enforce: "pre",
+  load: (id) => (id.includes("vite/preload-helper") ? "export const __vitePreload = (load) => load();" : null),
+};
+
 const vendor = process.env.TUNEFIT_VENDOR ?? fileURLToPath(new URL("../catalog/vendor.json", import.meta.url));
 
 /** What every first answer takes: all but the entry, the languages, and what comes later. @param {string} id */
@@ -35,6 +42,7 @@ export default defineConfig(({ mode }) => ({
       name: "policy",
       transformIndexHtml: { order: "post", handler: (html) => html.replace("%POLICY%", sitePolicy) },
     },
+    bareImports,
     vendorPlugin(vendor, mode === "offline"),
     mode === "offline" ? null : entry,
   ],

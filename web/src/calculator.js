@@ -103,7 +103,7 @@ export class Calculator extends LitElement {
     const { signal } = this.#life;
     addEventListener("beforeprint", () => this.#openForPaper(true), { signal });
     addEventListener("afterprint", () => this.#openForPaper(false), { signal });
-    if (this.page) addEventListener("hashchange", () => this.#followLink(), { signal });
+    if (this.page) addEventListener("hashchange", ({ newURL }) => this.#followLink(new URL(newURL).hash), { signal });
   }
 
   async #start() {
@@ -192,11 +192,11 @@ export class Calculator extends LitElement {
     history.replaceState(null, "", this.#written ? `#${this.#written}` : location.href.split("#")[0]);
   }
 
-  /** Somebody edited the address or went back. */
-  async #followLink() {
-    if (!this.store || location.hash.replace(/^#/, "") === this.#written) return;
+  /** Somebody edited the address or went back; by now it may be the page's own again. @param {string} hash */
+  async #followLink(hash) {
+    if (!this.store || hash.replace(/^#/, "") === this.#written) return;
     const turn = ++this.#followed;
-    const { state, dropped: left } = await this.#read(location.hash, this.store.core);
+    const { state, dropped: left } = await this.#read(hash, this.store.core);
     if (turn !== this.#followed) return; // the next link was faster than the list of servers
     this.#dropped = left;
     this.store.set(state);
