@@ -428,15 +428,19 @@ export interface Description {
     context_tokens: number | null;
     model_type: string;
   }[];
+  /** `cannot`: what a run may ask for and the card lacks. */
   gpus: {
     id: string;
     name: string;
+    aliases: string[];
     vendor: string;
     segment: string;
     architecture: string;
     usable_bytes: number;
     memory_bytes: number;
     release: string | null;
+    compute_capability: string | null;
+    cannot: ("bf16" | "fp8" | "flash_attention_2")[];
   }[];
   stacks: { id: string; name: string }[];
   /**

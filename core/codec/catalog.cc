@@ -73,8 +73,7 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   JsonValue tree;
   if (!ReadBundle(text, tree, issues)) return catalog;
   const ObjectReader bundle(tree, "", NullRule::kRefused, issues);
-  bundle.RefuseUnknown(kKnown);
-  for (const std::string_view part : kKnown) bundle.Require(part);
+  NeedParts(bundle, kKnown);
   const KnownNames names = NamesOf(bundle);
   catalog.date = ReadMeta(bundle);
   ReadSources(bundle, catalog);

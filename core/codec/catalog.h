@@ -27,6 +27,7 @@ struct CatalogModel {
 
 struct CatalogGpu {
   Gpu gpu;
+  std::vector<std::string> aliases;
   std::string release;  ///< "2024", "2024-05" or "2024-05-20"; empty when not known
 };
 

@@ -181,15 +181,18 @@ constexpr Known kGpuKeys = {"id",
                             "derived",
                             "sources"};
 
-/// The names of the row, which stand at the end of the catalog's rows.
-void ReadGpuNames(const ObjectReader& row, const KnownNames& names, Catalog& catalog) {
+std::vector<std::string> ReadAliases(const ObjectReader& row, const KnownNames& names) {
   static constexpr FieldRule kAliases = rules::Texts(rules::Text("aliases", 80)).Items(1);
   CheckField(row, kAliases, names);
+  return TextsOf(row, "aliases");
+}
+
+/// The names of the catalog's last GPU, for the lookup.
+void AddNames(Catalog& catalog) {
+  const CatalogGpu& last = catalog.gpus.back();
   const std::size_t index = catalog.gpus.size() - 1;
-  catalog.gpu_names.emplace_back(LowerCase(catalog.gpus.back().gpu.id), index);
-  const JsonValue* aliases = row.Find("aliases");
-  if (aliases == nullptr) return;
-  for (const JsonValue& alias : aliases->items) catalog.gpu_names.emplace_back(LowerCase(alias.text), index);
+  catalog.gpu_names.emplace_back(LowerCase(last.gpu.id), index);
+  for (const std::string& alias : last.aliases) catalog.gpu_names.emplace_back(LowerCase(alias), index);
 }
 
 void ReadGpu(const ObjectReader& row, const KnownNames& names, Catalog& catalog) {
@@ -200,6 +203,7 @@ void ReadGpu(const ObjectReader& row, const KnownNames& names, Catalog& catalog)
   Gpu& gpu = read.gpu;
   gpu.id = ReadId(row);
   gpu.name = ReadText(row, "name", 120);
+  read.aliases = ReadAliases(row, names);
   gpu.architecture = ReadText(row, "architecture", 40);
   for (const std::string_view key : {"vendor", "segment", "memory_GiB", "memory_bandwidth_GBps", "dense_TFLOPS"}) {
     row.Require(key);
@@ -220,7 +224,7 @@ void ReadGpu(const ObjectReader& row, const KnownNames& names, Catalog& catalog)
   RefuseSecond(row, catalog.gpus, gpu.id,
                [](const CatalogGpu& earlier) -> const std::string& { return earlier.gpu.id; });
   catalog.gpus.push_back(std::move(read));
-  ReadGpuNames(row, names, catalog);
+  AddNames(catalog);
 }
 
 /// GPU-1  What a card shows as its total where nobody printed it: capacity x the smallest share seen among the cards of

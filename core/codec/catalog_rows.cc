@@ -30,6 +30,14 @@ std::string ReadRelease(const ObjectReader& row) {
   return release;
 }
 
+std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key) {
+  std::vector<std::string> texts;
+  const JsonValue* list = row.Find(key);
+  if (list == nullptr) return texts;
+  for (const JsonValue& item : list->items) texts.push_back(item.text);
+  return texts;
+}
+
 std::vector<std::string> ReadSourceIds(const ObjectReader& row, const KnownNames& names) {
   CheckField(row, rules::Sources(), names);
   std::vector<std::string> ids;
@@ -72,6 +80,11 @@ bool ReadBundle(std::string_view text, JsonValue& tree, Issues& issues) {
   AddIssue(issues, "wrong_type", "", "The catalog must be an object.",
            {{"expected", "an object"}, {"found", JsonKindName(tree.kind)}});
   return false;
+}
+
+void NeedParts(const ObjectReader& bundle, std::span<const std::string_view> parts) {
+  bundle.RefuseUnknown(parts);
+  for (const std::string_view part : parts) bundle.Require(part);
 }
 
 std::string ReadMeta(const ObjectReader& bundle) {

@@ -11,6 +11,8 @@ namespace tunefit {
 
 /// Parses a bundle. False where it is no object, or no JSON.
 bool ReadBundle(std::string_view text, JsonValue& tree, Issues& issues);
+/// A bundle has these parts and no others.
+void NeedParts(const ObjectReader& bundle, std::span<const std::string_view> parts);
 
 /// The date of a bundle: `meta`, which both parts have.
 std::string ReadMeta(const ObjectReader& bundle);
@@ -37,6 +39,8 @@ std::string ReadId(const ObjectReader& row);
 std::string ReadRelease(const ObjectReader& row);
 /// A text that must be there; empty when it is not.
 std::string ReadText(const ObjectReader& row, std::string_view key, std::size_t longest);
+/// The texts of a list that was checked; none where it is left out.
+std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key);
 /// `duplicate_id` where an earlier row has the id.
 template <typename Rows, typename IdOf>
 void RefuseSecond(const ObjectReader& row, const Rows& rows, const std::string& id, IdOf id_of) {

@@ -12,11 +12,24 @@
 namespace tunefit {
 namespace {
 
-void WriteTexts(JsonWriter& writer, std::string_view key, const std::vector<std::string>& texts) {
+void WriteTexts(JsonWriter& writer, std::string_view key, std::span<const std::string_view> texts) {
   writer.Key(key);
   writer.BeginList();
-  for (const std::string& text : texts) writer.Text(text);
+  for (const std::string_view text : texts) writer.Text(text);
   writer.EndList();
+}
+
+void WriteTexts(JsonWriter& writer, std::string_view key, const std::vector<std::string>& texts) {
+  WriteTexts(writer, key, std::vector<std::string_view>(texts.begin(), texts.end()));
+}
+
+/// What a run may ask for and the card lacks.
+std::vector<std::string_view> CannotDo(const Gpu& gpu) {
+  std::vector<std::string_view> missing;
+  if (!ComputesIn(gpu, Dtype::kBf16)) missing.emplace_back("bf16");
+  if (!ComputesIn(gpu, Dtype::kFp8)) missing.emplace_back("fp8");
+  if (!RunsFlashAttention2(gpu)) missing.emplace_back("flash_attention_2");
+  return missing;
 }
 
 void WriteModels(JsonWriter& writer, const Catalog& catalog) {
@@ -46,12 +59,15 @@ void WriteGpus(JsonWriter& writer, const Catalog& catalog) {
     writer.BeginObject();
     writer.Text("id", gpu.id);
     writer.Text("name", gpu.name);
+    WriteTexts(writer, "aliases", row.aliases);
     writer.Text("vendor", gpu.vendor);
     writer.Text("segment", gpu.segment);
     writer.Text("architecture", gpu.architecture);
     writer.Number("usable_bytes", gpu.usable_bytes);
     writer.Number("memory_bytes", gpu.memory_bytes);
     writer.TextOrNull("release", row.release);
+    writer.TextOrNull("compute_capability", gpu.compute_capability);
+    WriteTexts(writer, "cannot", CannotDo(gpu));
     writer.EndObject();
   }
   writer.EndList();
@@ -84,40 +100,33 @@ void WriteServers(JsonWriter& writer, const Market& market) {
   writer.EndList();
 }
 
-void WriteWords(JsonWriter& writer, std::string_view field, std::span<const std::string_view> known) {
-  writer.Key(field);
-  writer.BeginList();
-  for (const std::string_view word : known) writer.Text(word);
-  writer.EndList();
-}
-
 void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   writer.Key("choices");
   writer.BeginObject();
-  WriteWords(writer, "task", words::kTask);
-  WriteWords(writer, "reference", words::kReference);
-  WriteWords(writer, "rollout.engine", words::kEngine);
-  WriteWords(writer, "method.kind", words::modelled::kMethod);
-  WriteWords(writer, "method.adapter_dtype", words::kAdapterDtype);
-  WriteWords(writer, "method.modules_to_save_dtype", words::kAdapterDtype);
-  WriteWords(writer, "method.vision_tower", words::kVisionTower);
-  WriteWords(writer, "quantization.kind", words::kQuantization);
-  WriteWords(writer, "quantization.prepare_kbit", words::kPrepareKbit);
-  WriteWords(writer, "precision.weights", words::modelled::kPrecision);
-  WriteWords(writer, "precision.compute", words::kPrecision);
-  WriteWords(writer, "optimizer", words::modelled::kOptimizer);
-  WriteWords(writer, "fused_kernels", words::kFusedKernels);
-  WriteWords(writer, "batch.packing", words::kPacking);
-  WriteWords(writer, "gradient_checkpointing", words::kCheckpointing);
-  WriteWords(writer, "attention", words::kAttention);
-  WriteWords(writer, "loss", words::kLoss);
+  WriteTexts(writer, "task", words::kTask);
+  WriteTexts(writer, "reference", words::kReference);
+  WriteTexts(writer, "rollout.engine", words::kEngine);
+  WriteTexts(writer, "method.kind", words::modelled::kMethod);
+  WriteTexts(writer, "method.adapter_dtype", words::kAdapterDtype);
+  WriteTexts(writer, "method.modules_to_save_dtype", words::kAdapterDtype);
+  WriteTexts(writer, "method.vision_tower", words::kVisionTower);
+  WriteTexts(writer, "quantization.kind", words::kQuantization);
+  WriteTexts(writer, "quantization.prepare_kbit", words::kPrepareKbit);
+  WriteTexts(writer, "precision.weights", words::modelled::kPrecision);
+  WriteTexts(writer, "precision.compute", words::kPrecision);
+  WriteTexts(writer, "optimizer", words::modelled::kOptimizer);
+  WriteTexts(writer, "fused_kernels", words::kFusedKernels);
+  WriteTexts(writer, "batch.packing", words::kPacking);
+  WriteTexts(writer, "gradient_checkpointing", words::kCheckpointing);
+  WriteTexts(writer, "attention", words::kAttention);
+  WriteTexts(writer, "loss", words::kLoss);
   writer.Key("stack");
   writer.BeginList();
   for (const CatalogStack& stack : catalog.stacks) writer.Text(stack.id);
   writer.EndList();
-  WriteWords(writer, "parallel.strategy", words::kStrategy);
-  WriteWords(writer, "include", words::modelled::kInclude);
-  WriteWords(writer, "detail", words::kDetail);
+  WriteTexts(writer, "parallel.strategy", words::kStrategy);
+  WriteTexts(writer, "include", words::modelled::kInclude);
+  WriteTexts(writer, "detail", words::kDetail);
   writer.EndObject();
 }
 

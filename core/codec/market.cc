@@ -40,8 +40,7 @@ Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues)
   JsonValue tree;
   if (!ReadBundle(text, tree, issues)) return market;
   const ObjectReader bundle(tree, "", NullRule::kRefused, issues);
-  bundle.RefuseUnknown(kKnown);
-  for (const std::string_view part : kKnown) bundle.Require(part);
+  NeedParts(bundle, kKnown);
   const std::string date = ReadMeta(bundle);
   if (!date.empty() && date != catalog.date) {
     bundle.Fault("parts_differ", "meta.date", Join({"is not that of the first part, ", catalog.date}),

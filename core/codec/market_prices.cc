@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,7 @@ namespace {
 using rules::Choice, rules::Count, rules::Name, rules::Number, rules::Positive, rules::Rows, rules::SourceIds,
     rules::Text;
 
-constexpr std::string_view kPriceKinds = "retail list used in_server complete barebone quoted";
-constexpr std::string_view kDefaults[] = {"electricity", "pue", "eur_per_usd", "support_share", "rdimm_64GB"};
+constexpr FieldRule kDefaultId = Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB").Needed();
 constexpr FieldRule kYear = Text("date", 0, TextForm::kDate).Needed();
 constexpr FieldRule kConfidence = Choice("confidence", "low");
 
@@ -33,32 +33,22 @@ constexpr FieldRule kRented[] = {
     SourceIds(),
 };
 
-constexpr FieldRule kGpuPrice[] = {
-    Name("gpu", Table::kGpus).Needed(),
-    kLowestPrice,
-    kHighestPrice,
-    kCurrency,
-    Choice("kind", kPriceKinds).Needed(),
-    kPriceMonth,
-    kConfidence,
-    Text("note", 240),
-    SourceIds(),
+/// What a purchase costs, whatever is bought.
+constexpr std::array kPurchase = {
+    kLowestPrice,      kHighestPrice,
+    kCurrency,         Choice("kind", "retail list used in_server complete barebone quoted").Needed(),
+    kPriceMonth,       kConfidence,
+    Text("note", 240), SourceIds(),
 };
-
-constexpr FieldRule kServerPrice[] = {
-    Text("what", 120).Needed(),
-    Name("server", Table::kServers),
-    Name("gpu", Table::kGpus),
-    Count("gpus", 1, 1024),
-    kLowestPrice,
-    kHighestPrice,
-    kCurrency,
-    Choice("kind", kPriceKinds).Needed(),
-    kPriceMonth,
-    kConfidence,
-    Text("note", 240),
-    SourceIds(),
-};
+constexpr auto kGpuPrice = rules::Together(std::array{Name("gpu", Table::kGpus).Needed()}, kPurchase);
+constexpr auto kServerPrice = rules::Together(
+    std::array{
+        Text("what", 120).Needed(),
+        Name("server", Table::kServers),
+        Name("gpu", Table::kGpus),
+        Count("gpus", 1, 1024),
+    },
+    kPurchase);
 
 constexpr FieldRule kService[] = {
     Text("provider", 60).Needed(),
@@ -75,7 +65,7 @@ constexpr FieldRule kService[] = {
 };
 
 constexpr FieldRule kDefault[] = {
-    Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB").Needed(),
+    kDefaultId,
     Number("low", 0, 1e6).Needed(),
     Number("expected", 0, 1e6).Needed(),
     Number("high", 0, 1e6).Needed(),
@@ -133,7 +123,7 @@ void RefuseSecondOffers(const ObjectReader& prices) {
 
 void NeedDefaults(const ObjectReader& prices) {
   const std::vector<std::string_view> there = TextsIn(prices.Find("defaults"), "id");
-  for (const std::string_view id : kDefaults) {
+  for (const std::string_view id : WordsOf(kDefaultId)) {
     if (std::find(there.begin(), there.end(), id) != there.end()) continue;
     prices.Fault("missing_field", "defaults", Join({"lacks ", id}), {{"value", id}});
   }

@@ -66,14 +66,6 @@ std::string_view TextOf(const ObjectReader& row, std::string_view key) {
   return value == nullptr ? std::string_view() : value->text;
 }
 
-std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key) {
-  std::vector<std::string> texts;
-  const JsonValue* list = row.Find(key);
-  if (list == nullptr) return texts;
-  for (const JsonValue& item : list->items) texts.push_back(item.text);
-  return texts;
-}
-
 /// A machine's supplies, as far as all of them are known, must be what it says they are, and feed it.
 void CheckSupplies(const ObjectReader& row) {
   const double count = NumberOf(row, "psu_count");

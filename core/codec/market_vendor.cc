@@ -1,3 +1,5 @@
+#include <array>
+
 #include "core/codec/catalog_rows.h"
 #include "core/codec/market_parts.h"
 
@@ -6,8 +8,6 @@ namespace {
 
 using rules::Choice, rules::Count, rules::Name, rules::Number, rules::Object, rules::Positive, rules::Rows, rules::Text,
     rules::Texts;
-
-constexpr FieldRule kNote = Text("note", 200);
 
 constexpr FieldRule kTheme[] = {
     Text("accent", 0, TextForm::kColour).Needed(),
@@ -21,18 +21,16 @@ constexpr FieldRule kContact[] = {
     Text("phone", 40, TextForm::kPhone),
     Text("url", 200, TextForm::kUrl),
 };
-constexpr FieldRule kGpuPrice[] = {
-    Name("gpu", Table::kGpus).Needed(), kLowestPrice, kHighestPrice, kCurrency, kPriceMonth, kNote};
-constexpr FieldRule kServerPrice[] = {
-    Name("server", Table::kServers).Needed(),
-    Name("gpu", Table::kGpus),
-    Count("gpus", 1, 1024),
-    kLowestPrice,
-    kHighestPrice,
-    kCurrency,
-    kPriceMonth,
-    kNote,
-};
+/// What the vendor asks, whatever is sold.
+constexpr std::array kAsked = {kLowestPrice, kHighestPrice, kCurrency, kPriceMonth, Text("note", 200)};
+constexpr auto kGpuPrice = rules::Together(std::array{Name("gpu", Table::kGpus).Needed()}, kAsked);
+constexpr auto kServerPrice = rules::Together(
+    std::array{
+        Name("server", Table::kServers).Needed(),
+        Name("gpu", Table::kGpus),
+        Count("gpus", 1, 1024),
+    },
+    kAsked);
 constexpr FieldRule kPrices[] = {
     Rows("gpus", kGpuPrice).Needed(),
     Rows("servers", kServerPrice).Needed(),

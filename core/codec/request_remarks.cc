@@ -13,9 +13,7 @@ void CheckDtypes(RequestReading& reading) {
   if (reading.gpu == nullptr) return;
   const Precision& precision = reading.workload.precision;
   const auto check = [&](const char* field, Dtype dtype) {
-    for (const Dtype supported : reading.gpu->dtypes) {
-      if (supported == dtype) return false;
-    }
+    if (ComputesIn(*reading.gpu, dtype)) return false;
     const char* other = dtype == Dtype::kFp8 ? "bf16" : "fp16";
     AddIssue(reading.issues, "dtype_unsupported", field,
              Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose ", other,
@@ -36,12 +34,10 @@ void CheckAttentionOnCard(RequestReading& reading) {
   const Word attention = *reading.completed.attention;
   if (reading.gpu == nullptr || !IsFlash(attention)) return;
   const Gpu& gpu = *reading.gpu;
-  const bool nvidia = gpu.vendor == "NVIDIA";
-  const std::string major = gpu.compute_capability.substr(0, gpu.compute_capability.find('.'));
-  const bool too_old = nvidia && major.size() == 1 && major < "8";
-  if (attention == "flash_attention_2" ? !too_old : nvidia && major == "9") return;
+  const bool runs_second = RunsFlashAttention2(gpu);
+  if (attention == "flash_attention_2" ? runs_second : CapabilityMajor(gpu) == 9) return;
   const std::string_view needs = attention == "flash_attention_2" ? "8.0 or newer" : "9.0, Hopper";
-  const std::string_view other = too_old ? "sdpa" : "flash_attention_2";
+  const std::string_view other = runs_second ? "flash_attention_2" : "sdpa";
   AddIssue(reading.issues, "attention_unsupported", "attention",
            Join({attention, " does not run on the ", gpu.name, ": it needs compute capability ", needs, "; choose ",
                  other, " instead."}),

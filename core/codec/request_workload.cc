@@ -77,8 +77,8 @@ void CheckLength(RequestReading& reading) {
 /// (transformer_engine/pytorch/utils.py, is_non_tn_fp8_gemm_supported). Without a card the older ones are taken.
 bool NeedsTransposes(const Gpu* gpu) {
   if (gpu == nullptr) return true;
-  const std::string major = gpu->compute_capability.substr(0, gpu->compute_capability.find('.'));
-  return major.size() < 2 || major == "12";
+  const int major = CapabilityMajor(*gpu);
+  return gpu->vendor != "AMD" && (major < 10 || major == 12);
 }
 
 /// The stack's habits for this class: some classes never upcast their logits, nor did their own losses.

@@ -1,6 +1,7 @@
 #include "core/codec/row_rules.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/codec/catalog_rows.h"
@@ -11,16 +12,6 @@ namespace {
 
 /// Whether issues were added since there were so many. A full list says nothing: then there may be some.
 bool HasMore(const Issues& issues, std::size_t before) { return issues.size() > before || before >= kIssueLimit; }
-
-std::vector<std::string_view> Divided(std::string_view words) {
-  std::vector<std::string_view> divided;
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    divided.push_back(words.substr(0, end));
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  return divided;
-}
 
 void RefuseUnknownName(const ObjectReader& object, const FieldRule& rule, std::string_view name,
                        std::span<const std::string_view> known) {
@@ -42,25 +33,40 @@ void RefuseUnknownName(const ObjectReader& object, const FieldRule& rule, std::s
   }
 }
 
-/// A text under the field's key, or an item of a list there, whose path is then another.
-void CheckText(const ObjectReader& object, const FieldRule& rule, std::string_view path, const JsonValue& value,
+/// Whether a list of words, divided by blanks, has that one.
+bool HasWord(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == word) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+/// Where a text stands: under a field's key, or in a list there. The path is only put together for a fault.
+struct Place {
+  std::string_view key;
+  std::optional<std::size_t> item = {};
+
+  std::string Path() const { return item ? Join({key, ".", std::to_string(*item)}) : std::string(key); }
+};
+
+void CheckText(const ObjectReader& object, const FieldRule& rule, const Place& place, const JsonValue& value,
                const KnownNames& names) {
   if (!rule.words.empty()) {
     // A value of another type is no word either.
     const std::string_view word = value.kind == JsonKind::kText ? value.text : JsonKindName(value.kind);
-    const std::vector<std::string_view> known = Divided(rule.words);
-    if (std::find(known.begin(), known.end(), word) == known.end()) object.UnknownValue(path, word, known);
+    if (!HasWord(rule.words, word)) object.UnknownValue(place.Path(), word, WordsOf(rule));
     return;
   }
-  if (value.kind != JsonKind::kText) return object.WrongType(path, value, "a text");
-  const std::string shown = Shortened(value.text);
+  if (value.kind != JsonKind::kText) return object.WrongType(place.Path(), value, "a text");
   if (rule.high > 0 && static_cast<double>(CharactersOf(value.text)) > rule.high) {
     const std::string high = NumberText(rule.high);
-    return object.Fault("too_long", path, Join({"is longer than ", high, " characters"}),
-                        {{"value", shown}, {"high", high}});
+    return object.Fault("too_long", place.Path(), Join({"is longer than ", high, " characters"}),
+                        {{"value", Shortened(value.text)}, {"high", high}});
   }
   const std::string_view fault = FormFault(value.text, rule.form);
-  if (!fault.empty()) return object.Fault("malformed", path, fault, {{"value", shown}});
+  if (!fault.empty()) return object.Fault("malformed", place.Path(), fault, {{"value", Shortened(value.text)}});
   if (rule.names != Table::kNone && !names.Has(rule.names, value.text)) {
     RefuseUnknownName(object, rule, value.text, names.Of(rule.names));
   }
@@ -81,7 +87,7 @@ void CheckTexts(const ObjectReader& object, const FieldRule& rule, const KnownNa
   CheckSize(object, rule, items.size());
   std::vector<std::string_view> texts;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    CheckText(object, rule, Join({rule.key, ".", std::to_string(i)}), items[i], names);
+    CheckText(object, rule, {rule.key, i}, items[i], names);
     if (items[i].kind == JsonKind::kText) texts.push_back(items[i].text);
   }
   std::sort(texts.begin(), texts.end());
@@ -139,7 +145,7 @@ void CheckValue(const ObjectReader& object, const FieldRule& rule, const JsonVal
       object.Flag(rule.key);
       return;
     case FieldKind::kText:
-      return CheckText(object, rule, rule.key, value, names);
+      return CheckText(object, rule, {rule.key}, value, names);
     case FieldKind::kTexts:
       return CheckTexts(object, rule, names);
     case FieldKind::kObject:
@@ -155,6 +161,17 @@ void CheckValue(const ObjectReader& object, const FieldRule& rule, const JsonVal
 }
 
 }  // namespace
+
+std::vector<std::string_view> WordsOf(const FieldRule& rule) {
+  std::vector<std::string_view> divided;
+  std::string_view words = rule.words;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    divided.push_back(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return divided;
+}
 
 void KnownNames::Set(Table table, std::vector<std::string_view> names) {
   std::sort(names.begin(), names.end());

@@ -72,6 +72,9 @@ struct FieldRule {
 
 using FieldRules = std::span<const FieldRule>;
 
+/// The words of which a text must be one.
+std::vector<std::string_view> WordsOf(const FieldRule& rule);
+
 /// Checks all members of an object. False where a fault was found, or so many were before that no more are kept:
 /// `missing_field`, `unknown_field`, what ObjectReader's getters find, `malformed`, `empty_list`, `too_long`,
 /// `duplicate_key` of a list's texts, `duplicate_id` of rows, `unknown_source`, `unknown_gpu`, `unknown_server`, and
@@ -124,6 +127,13 @@ constexpr FieldRule Object(std::string_view key, FieldRules fields) {
 }
 constexpr FieldRule Rows(std::string_view key, FieldRules fields) {
   return {.key = key, .kind = FieldKind::kRows, .fields = fields};
+}
+/// The fields of both.
+template <std::size_t kFirst, std::size_t kSecond>
+constexpr auto Together(const std::array<FieldRule, kFirst>& first, const std::array<FieldRule, kSecond>& second) {
+  std::array<FieldRule, kFirst + kSecond> together{};
+  for (std::size_t i = 0; i < together.size(); ++i) together[i] = i < kFirst ? first[i] : second[i - kFirst];
+  return together;
 }
 
 }  // namespace rules

@@ -11,8 +11,8 @@ constexpr double kKiB = 1024;
 
 double BlasWorkspaceBytes(const Gpu* gpu) {
   // Compute capability 9.x and 10.x: eight of 4 MiB; all others: two of 4 MiB and eight of 16 KiB.
-  const std::string major = gpu != nullptr ? gpu->compute_capability.substr(0, gpu->compute_capability.find('.')) : "";
-  return major == "9" || major == "10" ? 8 * 4096 * kKiB : (2 * 4096 + 8 * 16) * kKiB;
+  const int major = gpu != nullptr ? CapabilityMajor(*gpu) : 0;
+  return major == 9 || major == 10 ? 8 * 4096 * kKiB : (2 * 4096 + 8 * 16) * kKiB;
 }
 
 Range operator+(const Range& a, const Range& b) { return {a.low + b.low, a.expected + b.expected, a.high + b.high}; }

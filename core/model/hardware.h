@@ -23,4 +23,13 @@ struct Gpu {
   std::vector<std::string> source_ids;
 };
 
+/// The first number of the CUDA compute capability; 0 where there is none, or none is known.
+int CapabilityMajor(const Gpu& gpu);
+
+/// Its matrix units compute in that type.
+bool ComputesIn(const Gpu& gpu, Dtype dtype);
+
+/// flash-attn's kernels need NVIDIA's Ampere. What is not known to be older runs them; so do other makers' ports.
+bool RunsFlashAttention2(const Gpu& gpu);
+
 }  // namespace tunefit

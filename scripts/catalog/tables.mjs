@@ -36,11 +36,11 @@ export const order = {
   "prices.defaults": byId,
 };
 
+const tablesOf = (part) =>
+  Object.keys(JSON.parse(readFileSync(new URL(`catalog/schema/${part}.schema.json`, root), "utf8")).properties);
+
 /** The first part is read before the first answer, the second after it. */
-export const parts = {
-  catalog: ["meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas", "overheads"],
-  market: ["meta", "servers", "prices", "vendor"],
-};
+export const parts = { catalog: tablesOf("catalog"), market: tablesOf("market") };
 
 /** Every file once. */
 export const files = [...new Set(Object.values(parts).flat())];

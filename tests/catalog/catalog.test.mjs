@@ -45,6 +45,11 @@ test("the catalog is what the core needs: nothing may be left out", () => {
       assert.deepEqual(schemaFaults(part, rest).map(({ code, field }) => ({ code, field })), [{ code: "missing_field", field: name }]);
     }
   }
+  const bundled = text("cmake/Catalog.cmake");
+  for (const [part, names] of Object.entries(parts)) {
+    const [, tables] = bundled.match(new RegExp(`set\\(${part}_tables ([^)]*)\\)`));
+    assert.deepEqual(tables.split(/\s+/).sort(), [...names].sort(), `cmake/Catalog.cmake: ${part}`);
+  }
   const present = filesIn("catalog").filter((name) => name.endsWith(".json")).map((name) => name.replace(".json", ""));
   assert.deepEqual([...files].sort(), present);
 });

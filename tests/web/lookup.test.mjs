@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { cannotDo, gpuNamed, readFacts, shownServers } from "../../web/src/facts.js";
+import { createTunefit } from "../../dist/npm/index.mjs";
+import { gpuNamed, readFacts, shownServers } from "../../web/src/facts.js";
 import { createWords, loadTexts } from "../../web/src/i18n.js";
 import { cardFacts } from "../../web/src/later/card.js";
 import "../../web/src/later/index.js";
@@ -18,6 +19,7 @@ import { serverFacts } from "../../web/src/later/server.js";
 const json = (name) => JSON.parse(readFileSync(new URL(`../../catalog/${name}.json`, import.meta.url), "utf8"));
 const facts = readFacts(JSON.stringify(Object.fromEntries(["gpus", "models", "purposes", "sources"].map((name) => [name, json(name)]))));
 const market = { servers: json("servers"), prices: json("prices"), vendor: json("vendor") };
+const description = (await createTunefit()).describe();
 const own = JSON.parse(readFileSync(new URL("../vendor/vendor.json", import.meta.url), "utf8"));
 await Promise.all(["en", "nl"].map(loadTexts));
 const [en, nl] = ["en", "nl"].map(createWords);
@@ -32,14 +34,14 @@ test("a field's sources are its own, else those of what holds it", () => {
 });
 
 test("a card goes by its id and its aliases, in any case", () => {
-  for (const name of ["rtx-4090", " RTX 4090", "nvidia geforce rtx 4090"]) assert.equal(gpuNamed(facts, name)?.id, "rtx-4090", name);
-  for (const name of ["4090", "", "abacus"]) assert.equal(gpuNamed(facts, name), undefined, name);
+  for (const name of ["rtx-4090", " RTX 4090", "nvidia geforce rtx 4090"]) assert.equal(gpuNamed(description, name)?.id, "rtx-4090", name);
+  for (const name of ["4090", "", "abacus"]) assert.equal(gpuNamed(description, name), undefined, name);
 });
 
-test("what a card cannot do follows from its row", () => {
-  const missing = (id) => cannotDo(facts.gpus.get(id));
-  assert.deepEqual(missing("t4"), ["bf16", "fp8", "flash"]);
-  assert.deepEqual(missing("v100-sxm2-32gb"), ["bf16", "fp8", "flash"]);
+test("what a card cannot do is the core's to say", () => {
+  const missing = (id) => gpuNamed(description, id).cannot;
+  assert.deepEqual(missing("t4"), ["bf16", "fp8", "flash_attention_2"]);
+  assert.deepEqual(missing("v100-sxm2-32gb"), ["bf16", "fp8", "flash_attention_2"]);
   assert.deepEqual(missing("a100-sxm4-80gb"), ["fp8"]);
   assert.deepEqual(missing("mi300x"), []);
   assert.deepEqual(missing("b200"), []); // 10.0 is newer than 8.0

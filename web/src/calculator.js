@@ -239,7 +239,7 @@ export class Calculator extends LitElement {
     const told = tell(report.issues, state, words);
     return {
       ...{ words, ui, state, answer, extras, outdated, told, ...second },
-      ...{ description: core.description, facts: core.facts },
+      description: core.description,
       loadMarket: () => this.#loadSecondPart(core),
       dropped: this.#dropped,
       isPage: this.page,

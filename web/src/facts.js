@@ -29,24 +29,11 @@ export const readMarket = (text) => JSON.parse(text);
 
 /**
  * The card that a text names as the core reads it: by id or alias, in any case.
- * @param {Facts} facts @param {string} text
+ * @param {Pick<import("./contract.d.ts").Description, "gpus">} description @param {string} text
  */
 export function gpuNamed({ gpus }, text) {
   const wanted = text.trim().toLowerCase();
-  const named = (/** @type {GpuRow} */ { id, aliases = [] }) =>
-    [id, ...aliases].some((name) => name.toLowerCase() === wanted);
-  return gpus.get(wanted) ?? [...gpus.values()].find(named);
-}
-
-/**
- * What a card cannot do and a run may ask for. flash-attn's kernels need NVIDIA's Ampere; the core says the same of a
- * request that asks for them.
- * @param {GpuRow} gpu @returns {("bf16" | "fp8" | "flash")[]}
- */
-export function cannotDo({ supports, vendor, compute_capability: capability }) {
-  const missing = /** @type {const} */ (["bf16", "fp8"]).filter((name) => !supports.includes(name));
-  const old = vendor === "NVIDIA" && capability !== undefined && Number(capability) < 8;
-  return old ? [...missing, "flash"] : missing;
+  return gpus.find(({ id, aliases }) => [id, ...aliases].some((name) => name.toLowerCase() === wanted));
 }
 
 /** Ids of the servers that a vendor shows. @param {Market} market */

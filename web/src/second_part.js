@@ -2,19 +2,23 @@
 
 /**
  * @typedef {object} SecondPart
+ * @property {import("./facts.js").Facts} facts  the first part's rows, for display
  * @property {import("./catalog.d.ts").Market | null} market  servers and prices
- * @property {typeof import("./later/index.js") | null} later  what draws them, and the facts of the first part
+ * @property {typeof import("./later/index.js") | null} later  what draws all of them
  * @property {Error | null} marketFailure  why the servers and prices did not come
  */
 
+const noFacts = { gpus: new Map(), models: new Map(), purposes: new Map(), sources: new Map() };
+
 /** @type {SecondPart} */
-export const notYet = { market: null, later: null, marketFailure: null };
+export const notYet = { facts: noFacts, market: null, later: null, marketFailure: null };
 
 /** @param {import("./core_client.js").Core} core @returns {Promise<SecondPart>} */
 export async function loadSecondPart(core) {
   const part = { ...notYet };
   try {
     part.later = await import("./later/index.js");
+    part.facts = core.facts;
     part.market = await core.loadMarket();
   } catch (error) {
     part.marketFailure = error instanceof Error ? error : new Error(String(error));

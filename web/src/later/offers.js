@@ -1,6 +1,8 @@
 // Which prices are shown, in what order, and how old each is by the reader's clock. Amounts stay as their sources give
 // them; only the rate of exchange is applied, where an amount is in another currency than the vendor's.
 
+import { shownServers } from "../facts.js";
+
 /** @typedef {import("../catalog.d.ts").Market} Market */
 /** @typedef {import("../catalog.d.ts").Rented} Rented */
 /** @typedef {import("../catalog.d.ts").Bought} Bought */
@@ -80,13 +82,15 @@ export function boughtCards({ prices, vendor }, gpu) {
  * What machines with a card cost: those that the vendor shows and that take it, and those that are sold with it.
  * @param {Market} market @param {string} gpu @returns {(BoughtServer & {own?: boolean})[]}
  */
-export function boughtServers({ servers, prices, vendor }, gpu) {
+export function boughtServers(market, gpu) {
+  const { servers, prices, vendor } = market;
   const byId = new Map(servers.map((server) => [server.id, server]));
+  const shown = shownServers(market);
   const own = vendor.prices.servers.map((row) => ({
     ...row, what: byId.get(row.server)?.name ?? row.server, kind: "quoted", sources: [], own: true,
   }));
   const rows = [...own, ...prices.servers].filter((row) => {
-    if (row.server && vendor.servers && !vendor.servers.includes(row.server)) return false;
+    if (row.server && !shown.includes(row.server)) return false;
     if (row.gpu) return row.gpu === gpu;
     const server = row.server ? byId.get(row.server) : undefined;
     return server !== undefined && [...server.gpus, ...(server.gpus_unconfirmed ?? [])].includes(gpu);

@@ -1,5 +1,7 @@
 // A row's numbers and where each was read, and which rows belong together.
 
+import { shownServers } from "../facts.js";
+
 /** @typedef {import("../catalog.d.ts").Source} Source */
 /** @typedef {import("../catalog.d.ts").Sourced} Sourced */
 /** @typedef {import("../catalog.d.ts").Market} Market */
@@ -33,8 +35,9 @@ export const isRecalled = (sources) => sources.length > 0 && sources.every(({ gr
  * none does.
  * @param {Market} market @param {string} gpu
  */
-export function serversFor({ servers, vendor }, gpu) {
-  const shown = servers.filter(({ id }) => !vendor.servers || vendor.servers.includes(id));
+export function serversFor(market, gpu) {
+  const ids = shownServers(market);
+  const shown = market.servers.filter(({ id }) => ids.includes(id));
   return {
     confirmed: shown.filter(({ gpus }) => gpus.includes(gpu)),
     unconfirmed: shown.filter(({ gpus_unconfirmed: gpus }) => gpus?.includes(gpu)),

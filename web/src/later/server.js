@@ -20,9 +20,9 @@ import { serversFor } from "./rows.js";
 export const serverName = (words, { id, name }) => words.maybe(`machine.${id}`, name);
 
 /** The choices in groups: what stands in a rack of one's own first, what nobody confirmed last. @param {View} view */
-function groupsOf({ words, market, facts, state }) {
+function groupsOf({ words, market, description, state }) {
   if (!market) return [];
-  const { confirmed, unconfirmed } = serversFor(market, gpuNamed(facts, state.gpu)?.id ?? "");
+  const { confirmed, unconfirmed } = serversFor(market, gpuNamed(description, state.gpu)?.id ?? "");
   const generic = (/** @type {ServerRow} */ { maker }) => maker === "Generic";
   const rented = (/** @type {ServerRow} */ { kind }) => kind === "instance";
   const rest = market.servers.filter(

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { cannotDo, gpuNamed } from "../facts.js";
+import { gpuNamed } from "../facts.js";
 import { changed } from "../store.js";
 import { belowControl, describedBy, explainButton, field, isInvalid, entryField } from "./field.js";
 import { expert } from "./expert.js";
@@ -17,7 +17,7 @@ import { onToggle, onValue } from "./view.js";
 const kept = new WeakMap(); // by the words: each calculator of a document speaks its own language
 
 /** The lists of both comboboxes; made once a language. @param {View} view */
-function optionsOf({ description, facts, words }) {
+function optionsOf({ description, words }) {
   const known = kept.get(words);
   if (known) return known;
   const { format } = words;
@@ -41,7 +41,7 @@ function optionsOf({ description, facts, words }) {
       name: gpu.name,
       detail: words.t("gpu.memory", { size: format.size(gpu.usable_bytes), architecture: gpu.architecture }),
       group: words.maybe(`segment.${gpu.segment}`, gpu.segment),
-      names: [gpu.name, gpu.id, ...(facts.gpus.get(gpu.id)?.aliases ?? [])],
+      names: [gpu.name, gpu.id, ...gpu.aliases],
       about: [gpu.vendor, gpu.architecture, `${format.gibibytes(gpu.memory_bytes)}gb`],
       usual: rankIn(usualGpus, gpu.id),
     }));
@@ -52,8 +52,8 @@ function optionsOf({ description, facts, words }) {
 
 /** @param {View} view @param {"model" | "gpu"} key @param {Option[]} options */
 function combobox(view, key, options) {
-  const { words, facts, state } = view;
-  const value = key === "gpu" ? (gpuNamed(facts, state.gpu)?.id ?? state.gpu) : state.config ? "" : state.model;
+  const { words, description, state } = view;
+  const value = key === "gpu" ? (gpuNamed(description, state.gpu)?.id ?? state.gpu) : state.config ? "" : state.model;
   return field(
     view,
     key,
@@ -146,13 +146,12 @@ function checkpointing(view) {
 }
 
 /** What the card in the form cannot do, said where it is chosen. @param {View} view */
-function cannot({ words, facts, state }) {
-  const gpu = gpuNamed(facts, state.gpu);
-  const missing = gpu ? cannotDo(gpu) : [];
-  if (!gpu || missing.length === 0) return nothing;
+function cannot({ words, description, state }) {
+  const gpu = gpuNamed(description, state.gpu);
+  if (!gpu || gpu.cannot.length === 0) return nothing;
   const capability = gpu.compute_capability ?? "";
   return html`<p class="cannot" data-testid="cannot">
-    ${missing.map((what) => words.t(`cannot.${what}`, { gpu: gpu.name, capability })).join(" ")}
+    ${gpu.cannot.map((what) => words.t(`cannot.${what}`, { gpu: gpu.name, capability })).join(" ")}
   </p>`;
 }
 

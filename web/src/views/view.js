@@ -9,7 +9,6 @@ import { html, nothing } from "lit";
  * @typedef {object} Present  what is there from the first answer on
  * @property {import("../i18n.js").Words} words
  * @property {import("../contract.d.ts").Description} description
- * @property {import("../facts.js").Facts} facts  the catalog's rows, for display
  * @property {() => void} loadMarket  tries again to load the second part
  * @property {import("../contract.d.ts").State} state
  * @property {import("../contract.d.ts").Report | null} answer  the last valid one

@@ -14,7 +14,7 @@ export const fieldTexts = {
   "help.gpu": "The card that trains. The size shown is what the driver reports, which is less than what is printed on the box.",
   "cannot.bf16": "The {gpu} does not compute in bf16: use fp16.",
   "cannot.fp8": "No FP8.",
-  "cannot.flash": "No FlashAttention 2, which needs compute capability 8.0 where this card has {capability}: use SDPA.",
+  "cannot.flash_attention_2": "No FlashAttention 2, which needs compute capability 8.0 where this card has {capability}: use SDPA.",
   "field.server": "Machine",
   "help.server": "The server, workstation or rented machine that the card sits in. It changes nothing about what fits; it shows what is known of the machine, and whether the card is confirmed for it.",
   "field.length": "Sequence length",

@@ -14,7 +14,7 @@ export const fieldTexts = {
   "help.gpu": "De kaart die traint. De getoonde grootte is wat de driver meldt, en dat is minder dan op de doos staat.",
   "cannot.bf16": "De {gpu} rekent niet in bf16: gebruik fp16.",
   "cannot.fp8": "Geen FP8.",
-  "cannot.flash": "Geen FlashAttention 2: dat vraagt compute capability 8.0, en deze kaart heeft {capability}. Gebruik SDPA.",
+  "cannot.flash_attention_2": "Geen FlashAttention 2: dat vraagt compute capability 8.0, en deze kaart heeft {capability}. Gebruik SDPA.",
   "field.server": "Machine",
   "help.server": "De server, het werkstation of de gehuurde machine waar de kaart in zit. Aan wat past verandert het niets; je ziet wat er van de machine bekend is, en of bevestigd is dat de kaart erin gaat.",
   "field.length": "Sequentielengte",
