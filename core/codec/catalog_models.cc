@@ -36,7 +36,8 @@ void CheckHubName(const ObjectReader& row, std::string_view key, std::string_vie
 
 /// What describes a tower for images.
 void CheckVisionKeys(const ObjectReader& config) {
-  static constexpr Known kKnown = {"attention_heads",
+  static constexpr Known kKnown = {"architecture",
+                                   "attention_heads",
                                    "deepstack_visual_indexes",
                                    "depth",
                                    "hidden_size",
@@ -57,13 +58,22 @@ void CheckVisionKeys(const ObjectReader& config) {
                                    "supported_aspect_ratios",
                                    "temporal_patch_size",
                                    "vision_output_dim",
-                                   "vision_use_head"};
+                                   "vision_use_head",
+                                   "vocab_size"};
+  if (config.present()) config.RefuseUnknown(kKnown);
+}
+
+/// What describes a tower for sound.
+void CheckAudioKeys(const ObjectReader& config) {
+  static constexpr Known kKnown = {"conf_conv_kernel_size", "conf_num_attention_heads", "conf_num_hidden_layers",
+                                   "hidden_size",           "input_feat_size",          "vocab_size"};
   if (config.present()) config.RefuseUnknown(kKnown);
 }
 
 /// Keys that a row may hold: the ones that count parameters or shape memory.
 void RefuseUnknownKeys(const ObjectReader& config) {
   static constexpr Known kKnown = {"add_qkv_bias",
+                                   "altup_num_inputs",
                                    "attention_bias",
                                    "attn_config",
                                    "attn_layer_offset",
@@ -71,6 +81,7 @@ void RefuseUnknownKeys(const ObjectReader& config) {
                                    "attn_logit_softcapping",
                                    "attn_pdrop",
                                    "attn_type_list",
+                                   "audio_config",
                                    "bias",
                                    "block_configs",
                                    "conv_kernel",
@@ -104,6 +115,7 @@ void RefuseUnknownKeys(const ObjectReader& config) {
                                    "hidden_act",
                                    "hidden_dim",
                                    "hidden_size",
+                                   "hidden_size_per_layer_input",
                                    "hybrid_override_pattern",
                                    "index_head_dim",
                                    "index_n_heads",
@@ -112,6 +124,7 @@ void RefuseUnknownKeys(const ObjectReader& config) {
                                    "intermediate_size_mlp",
                                    "kv_channels",
                                    "kv_lora_rank",
+                                   "laurel_rank",
                                    "layer_types",
                                    "linear_conv_kernel_dim",
                                    "linear_key_head_dim",
@@ -167,6 +180,7 @@ void RefuseUnknownKeys(const ObjectReader& config) {
                                    "num_hidden_layers",
                                    "num_key_value_heads",
                                    "num_kv_heads",
+                                   "num_kv_shared_layers",
                                    "num_layers",
                                    "num_ln_in_parallel_attn",
                                    "num_local_experts",
@@ -202,6 +216,7 @@ void RefuseUnknownKeys(const ObjectReader& config) {
                                    "v_head_dim",
                                    "vision_config",
                                    "vocab_size",
+                                   "vocab_size_per_layer_input",
                                    "word_embed_proj_dim"};
   config.RefuseUnknown(kKnown);
 }
@@ -212,6 +227,7 @@ void CheckConfigKeys(const ObjectReader& config, const HfConfig& read) {
   RefuseUnknownKeys(config);
   if (text.present()) RefuseUnknownKeys(text);
   CheckVisionKeys(vision);
+  CheckAudioKeys(ObjectReader(config, "audio_config"));
   // A row leaves nothing that counts to its class: what is missing here was assumed.
   for (const Assumption& assumption : read.assumptions) {
     const std::string_view key = std::string_view(assumption.field).substr(assumption.field.rfind('.') + 1);

@@ -12,6 +12,7 @@
 #include "core/codec/hf_quantization.h"
 #include "core/codec/hf_reading.h"
 #include "core/codec/hf_stacks.h"
+#include "core/codec/hf_streams.h"
 #include "core/codec/hf_vision.h"
 #include "core/codec/words.h"
 #include "core/model/parameters.h"
@@ -94,6 +95,7 @@ Architecture ReadModel(HfReading& reading, const ObjectReader& whole, const HfSi
   } else {
     model.runs = ReadLayerRuns(reading, sizes);
   }
+  if (family.streams) ReadStreams(reading, sizes, model);
   return model;
 }
 
@@ -170,11 +172,6 @@ HfConfig ReadHfConfig(const ObjectReader& config) {
   }
   if (family != nullptr) return Read(config, config, *family, nullptr);
   const std::string value = Shortened(*model_type);
-  if (const std::string_view why = ReasonAgainstTower(*model_type); !why.empty()) {
-    config.Fault("not_modelled", "model_type", Join({"is \"", value, "\", which is not modelled yet: ", why}),
-                 {{"value", value}});
-    return {};
-  }
   config.Fault("not_modelled", "model_type",
                Join({"is \"", value, "\"; modelled so far are ", ModelledFamilies(), ", ", VisionClasses()}),
                {{"value", value}});

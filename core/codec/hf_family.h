@@ -196,6 +196,7 @@ struct Family {
   bool keeps_down_wide = false;              ///< see LinearShape::stays_wide and Mlp::casts_to_down
   bool own_relative_bias = false;            ///< see Attention
   bool scales_tied_head_input = false;       ///< the last hidden states are scaled where the head is tied (T5)
+  bool streams = false;                      ///< several streams of hidden states: hf_streams.cc (Gemma 3n)
   bool lists_blocks = false;                 ///< `block_configs` says every layer's parts (Nemotron-NAS)
   DefaultSizes sizes_by_default = {};
   ResolveFamily resolve = nullptr;

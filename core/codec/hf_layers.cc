@@ -10,6 +10,7 @@
 #include "core/codec/hf_experts.h"
 #include "core/codec/hf_mixers.h"
 #include "core/codec/hf_parts.h"
+#include "core/codec/hf_streams.h"
 
 namespace tunefit {
 namespace {
@@ -185,6 +186,7 @@ std::vector<LayerRun> ReadLayerRuns(const HfReading& reading, const HfSizes& siz
   // A kind for each combination of window, experts, still positions, first layer and mixer.
   const std::int64_t window = ReadWindow(reading.config, family);
   const std::vector<bool> slides = ReadSlidingLayers(reading.config, family, sizes.layers, window);
+  if (family.streams) return ReadStreamLayers(reading, sizes, block, slides, window);
   const ExpertPlan plan = ReadExperts(reading, sizes);
   const std::vector<bool> still = ReadStillLayers(reading.config, family, slides, sizes.layers);
   const MixerPlan mixers = ReadMixers(reading, sizes);

@@ -72,6 +72,10 @@ void ReadWidth(HfReading& reading, HfSizes& sizes) {
     sizes.ffn = reading.config.Count(family.width_key, 1, limit).value_or(0);
     return;
   }
+  if (family.streams && reading.Has(kFfn)) {  // one for each layer, or one for all
+    sizes.ffn = reading.RequiredFirst(kFfn, limit);
+    return;
+  }
   const bool may_lack = family.experts != nullptr || reading.config.Find("block_configs") != nullptr;
   sizes.ffn = may_lack ? reading.Optional(kFfn, limit) : reading.Sized(kFfn, limit, family.sizes_by_default.ffn);
   if (sizes.ffn % reading.family.widths_in_ffn != 0) {

@@ -1,6 +1,6 @@
 // Towers for images as transformers' modeling files have them: modeling_siglip.py and modeling_gemma3.py,
 // modeling_pixtral.py and modeling_mistral3.py, modeling_llama4.py, modeling_qwen2_5_vl.py, modeling_qwen3_vl.py;
-// Llama 3.2 Vision's is in hf_mllama.cc.
+// Llama 3.2 Vision's is in hf_mllama.cc, Gemma 3n's in hf_gemma3n.cc.
 #include <string>
 #include <variant>
 
@@ -183,6 +183,8 @@ VisionTower ReadVisionTower(const VisionClass& rules, const ObjectReader& whole,
       return ReadLlama4(vision, text_hidden);
     case TowerKind::kMllama:
       return ReadMllama(vision, text_hidden);
+    case TowerKind::kGemma3n:
+      return ReadGemma3n(vision, whole, text_hidden);
     case TowerKind::kQwen25:
     case TowerKind::kQwen3:
       break;

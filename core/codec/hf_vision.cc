@@ -17,6 +17,7 @@ constexpr VisionClass kClasses[] = {
     {"qwen3_5", "qwen3_5_text", TowerKind::kQwen3},
     {"qwen3_5_moe", "qwen3_5_moe_text", TowerKind::kQwen3},
     {"mllama", "llama", TowerKind::kMllama},
+    {"gemma3n", "gemma3n_text", TowerKind::kGemma3n},
 };
 
 }  // namespace
@@ -34,11 +35,6 @@ const Family* TextFamilyOf(const VisionClass& rules, const ObjectReader& text) {
   const Family* named = any ? FindFamily(text.Text("model_type").value_or("")) : nullptr;
   const bool decodes = named != nullptr && named->encoder == EncoderKind::kNone;
   return decodes ? named : FindFamily(rules.text_type);
-}
-
-std::string_view ReasonAgainstTower(std::string_view model_type) {
-  if (model_type == "gemma3n") return "its towers for images and sound are known by their sum only";
-  return "";
 }
 
 std::string VisionClasses() {

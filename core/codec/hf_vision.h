@@ -17,6 +17,7 @@ enum class TowerKind : std::uint8_t {
   kQwen25,
   kQwen3,   ///< Qwen3-VL, Qwen3.5
   kMllama,  ///< Llama 3.2 Vision
+  kGemma3n,
 };
 
 /// A class that holds a language model, described by `text_config`, and a tower, by `vision_config`.
@@ -34,9 +35,6 @@ const VisionClass* FindVisionClass(std::string_view model_type);
 /// The row of families that reads the text part: by the name that `text_config` gives itself, else the class's.
 const Family* TextFamilyOf(const VisionClass& rules, const ObjectReader& text);
 
-/// Why a class of that name has no tower here although it is known; empty for all others.
-std::string_view ReasonAgainstTower(std::string_view model_type);
-
 /// "gemma3, mistral3, ..." for messages.
 std::string VisionClasses();
 
@@ -47,6 +45,9 @@ VisionTower ReadVisionTower(const VisionClass& rules, const ObjectReader& whole,
 
 /// MllamaVisionModel and its projector.
 VisionTower ReadMllama(const HfReading& vision, std::int64_t text_hidden);
+
+/// Gemma 3n's towers for images and for sound, of which `audio_config` of the whole describes the second.
+VisionTower ReadGemma3n(const HfReading& vision, const ObjectReader& whole, std::int64_t text_hidden);
 
 /// Takes the layers that attend to images out of the language model's and puts them beside its tower; `text` is its
 /// config.

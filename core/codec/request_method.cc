@@ -286,7 +286,9 @@ std::vector<AdaptableModule> AdaptableModules(const Architecture& architecture) 
     std::visit([&](const auto& part) { add_all(part, family->attention_path); }, block.mixer);
     if (block.cross) add_all(*block.cross, family->attention_path);
     std::visit([&](const auto& part) { add_all(part, family->mlp_path); }, block.feed_forward);
+    if (block.streams) add_all(*block.streams, "layers.*");
   });
+  if (architecture.streams) add_all(*architecture.streams, "model");
   if (architecture.vision) {  // its names are whole paths
     ForEachMatrix(*architecture.vision, [&](const LinearShape& matrix) { add(matrix, ""); });
   }

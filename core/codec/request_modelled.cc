@@ -224,7 +224,14 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   if (*request.compile && *request.task != "sft" && *request.task != "pretrain") refuser.Refuse("compile", "true");
   // Other stacks have no class for them, or one of their own.
   const bool own_classes = *request.stack != "transformers" && *request.stack != "deepspeed";
-  if (reading.workload.architecture.encodes_source() && own_classes) refuser.Refuse("stack", *request.stack);
+  const bool has_streams = reading.workload.architecture.streams.has_value();
+  if ((reading.workload.architecture.encodes_source() || has_streams) && own_classes) {
+    refuser.Refuse("stack", *request.stack);
+  } else if (has_streams && !reading.stack->habits.model.lends_keys) {
+    refuser.RefuseWith("stack_version", request.stack_version.value_or(""),
+                       "Until transformers 5.7 (2026-05) layers that share keys and values made their own in training: "
+                       "that is not modelled.");
+  }
   RefuseParallel(refuser, request);
   // Other stacks' tensor ranks hold all tokens.
   const bool divides_tokens = *request.stack == "megatron" || *request.stack == "torchtitan";

@@ -64,6 +64,7 @@ struct Architecture {
   NormKind final_norm = NormKind::kRmsNorm;
   bool has_final_norm = true;  ///< OPT-350m has none
   std::vector<LayerRun> runs;
+  std::optional<Streams> streams;
   std::optional<VisionTower> vision;  ///< beside the language model that all else describes
   /// Of an encoder-decoder: the layers that read the source. `runs` are the decoder's, with cross-attention. Both
   /// stacks share the token table and have a final norm each.
@@ -79,7 +80,7 @@ struct Architecture {
   bool hears() const { return mel_bins > 0; }
   bool encodes_source() const { return !encoder_runs.empty(); }
   /// One stack of layers, from tokens to the next one.
-  bool is_plain_decoder() const { return encoder == EncoderKind::kNone && !encodes_source() && !vision; }
+  bool is_plain_decoder() const { return encoder == EncoderKind::kNone && !encodes_source() && !vision && !streams; }
   /// Of both stacks where there are two.
   std::int64_t layers() const;
 };

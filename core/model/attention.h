@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/model/linear.h"
@@ -71,6 +72,16 @@ enum class FlashHeads : std::uint8_t {
   kRepeatedLonger,  ///< until its own conversion, in mid-2025
 };
 
+/// Whose keys and values a layer attends to (Gemma 3n, from transformers 5.7 on also without a cache).
+enum class KeySource : std::uint8_t {
+  kOwn,
+  kLent,      ///< its own, which later layers read too
+  kBorrowed,  ///< those of the layer that lends them: it has no matrices for any
+};
+
+/// Layers that lend keys and values: one with a sliding window, one without.
+constexpr std::size_t kLenders = 2;
+
 struct Attention {
   QkvLayout layout = QkvLayout::kSeparate;
   std::int64_t heads = 0;
@@ -98,6 +109,9 @@ struct Attention {
   std::int64_t relative_buckets = 0;
   bool own_relative_bias = false;  ///< every layer makes a kRelative bias of its own (UMT5)
   double distance_dropout = 0;     ///< kDisentangled: of the table that all layers read
+  bool norms_values = false;       ///< values are normalized, too, without a weight (Gemma 3n)
+  KeySource keys = KeySource::kOwn;
+  std::size_t lender = 0;     ///< which of the lenders, where `keys` are not its own
   bool copies_heads = false;  ///< queries are scaled, and all three are copied head by head before the kernel (Whisper)
   bool sinks = false;         ///< one trained score a head that takes attention away from all keys (gpt-oss)
 
@@ -111,7 +125,7 @@ struct Attention {
 template <typename Visit>
 void ForEachMatrix(const Attention& attention, Visit visit) {
   visit(attention.query);
-  if (HasParts(attention.layout)) {
+  if (HasParts(attention.layout) && attention.keys != KeySource::kBorrowed) {
     visit(attention.key);
     visit(attention.value);
   }

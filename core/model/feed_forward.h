@@ -11,7 +11,10 @@ struct Mlp {
   bool fused_gate = false;  ///< gate and up are one matrix of twice the width, `up`, cut in two afterwards (Phi-3)
   LinearShape gate, up, down;
   Activation activation = Activation::kSilu;
-  double dropout = 0;          ///< of what the last matrix reads (T5)
+  double dropout = 0;  ///< of what the last matrix reads (T5)
+  /// Of the gate only what lies far above a token's mean is activated (Gemma 3n's first layers).
+  bool sparse_gate = false;
+  bool names_parts = false;    ///< gate, activation and up are held until the last matrix is done (Gemma 3n)
   bool casts_to_down = false;  ///< which is then cast to the dtype of that matrix's weight (T5)
 
   /// Width between the matrices.

@@ -43,6 +43,7 @@ struct ModelHabits {
   bool embeddings_require_gradient = true;
   JoinedQkv joined_qkv = JoinedQkv::kNo;
   bool rms_gain_in_fp32 = false;  ///< RMS norms multiply by their weight before they cast back (LitGPT)
+  bool lends_keys = true;         ///< layers that share keys and values do so in training, too (transformers 5.7)
   bool quantizes_head = false;    ///< the output head is quantized as the layers' matrices are (Fabric's bitsandbytes)
 };
 

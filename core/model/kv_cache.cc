@@ -12,7 +12,7 @@ double OfLayer(const Block& block, Dtype dtype, std::int64_t tokens) {
     return static_cast<double>(kept) * BytesPerElement(dtype);
   }
   const auto* attention = std::get_if<Attention>(&block.mixer);
-  if (attention == nullptr) return 0;
+  if (attention == nullptr || attention->keys == KeySource::kBorrowed) return 0;
   const std::int64_t kept = attention->window > 0 ? std::min(tokens, attention->window) : tokens;
   const std::int64_t width = 2 * attention->kv_heads * attention->head_dim;
   return static_cast<double>(kept) * static_cast<double>(width) * BytesPerElement(dtype);

@@ -8,6 +8,7 @@
 #include "core/model/feed_forward.h"
 #include "core/model/latent_attention.h"
 #include "core/model/recurrent.h"
+#include "core/model/streams.h"
 
 namespace tunefit {
 
@@ -44,6 +45,7 @@ struct Block {
   bool lacks_first_norm = false;  ///< the first layer of ModernBERT: the embeddings were normalized already
   double residual_dropout = 0;    ///< dropout on the output of attention and of the MLP (GPT-2)
   bool scales_residual = false;   ///< Granite: outputs are multiplied by residual_multiplier
+  std::optional<StreamLayer> streams = {};
 
   bool operator==(const Block&) const = default;
 };
@@ -57,6 +59,7 @@ void ForEachMatrix(const Block& block, Visit visit) {
   std::visit([&visit](const auto& mixer) { ForEachMatrix(mixer, visit); }, block.mixer);
   if (block.cross) ForEachMatrix(*block.cross, visit);
   std::visit([&visit](const auto& feed_forward) { ForEachMatrix(feed_forward, visit); }, block.feed_forward);
+  if (block.streams) ForEachMatrix(*block.streams, visit);
 }
 
 }  // namespace tunefit

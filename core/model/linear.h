@@ -17,6 +17,10 @@ struct LinearShape {
   bool by_hand = false;
   /// Kept out of quantization, and in fp32 where the model is loaded in fp16 (transformers' _keep_in_fp32_modules).
   bool stays_wide = false;
+  /// Its class computes with the weight itself, so that nobody can pack it (Gemma 3n's coefficients).
+  bool stays_plain = false;
+  /// A side is a handful of numbers: adapters of any rank sit on it.
+  bool any_rank = false;
 
   bool operator==(const LinearShape&) const = default;
 };
@@ -28,6 +32,8 @@ enum class NormKind : std::uint8_t {
   kRmsNormPromoted,    ///< T5's: statistics in fp32, which the product takes over; cast to 16 bits only for 16-bit
                        ///< weights
   kRmsNormBare,        ///< in fp32, without parameters, cast back (Llama 4's queries and keys)
+  kRmsNormPower,       ///< Gemma 3n's: fp32 inside, the root as a power, times the weight in fp32, then cast back
+  kRmsNormPowerBare,   ///< the same without a weight (its values)
   kLayerNorm,          ///< torch.nn.LayerNorm with weight and bias
   kLayerNormNoBias,    ///< the same kernel with a weight only (MPT, ModernBERT)
   kLayerNormBare,      ///< the same kernel in fp32, without parameters (OLMo 1)

@@ -24,11 +24,13 @@ std::int64_t VectorsOf(NormKind kind) {
       return 2;
     case NormKind::kLayerNormBare:
     case NormKind::kRmsNormBare:
+    case NormKind::kRmsNormPowerBare:
       return 0;
     case NormKind::kRmsNorm:
     case NormKind::kRmsNormUnitGain:
     case NormKind::kRmsNormFp32Gain:
     case NormKind::kRmsNormPromoted:
+    case NormKind::kRmsNormPower:
     case NormKind::kLayerNormNoBias:
     case NormKind::kLayerNormWritten:
       break;
@@ -48,7 +50,7 @@ Number QkNorms(const Attention& attention) {
     case QkNorm::kNone:
       return 0;
     case QkNorm::kHead:
-      return 2 * head;
+      return (attention.keys == KeySource::kBorrowed ? 1 : 2) * head;
     case QkNorm::kWhole:
     case QkNorm::kEveryHead:
       break;
@@ -157,6 +159,15 @@ std::int64_t NormsOf(const Block& block) {
   return parts;
 }
 
+/// Seven matrices and the scale of the corrected stream.
+template <typename Number>
+Number Part(const StreamLayer& layer, std::int64_t hidden_size) {
+  return Matrices<Number>(layer) + static_cast<Number>(hidden_size);
+}
+
+/// Norms beside those of its arrangement: of what the router reads, of the low-rank path, of the layer's embedding.
+constexpr std::int64_t kStreamNorms = 3;
+
 template <typename Number>
 struct Counts {
   Number embedding = 0, attention = 0, mlp = 0, norms = 0, head = 0, vision = 0;
@@ -169,6 +180,9 @@ Counts<Number> Count(const Block& block, std::int64_t hidden_size) {
   if (block.cross) counts.attention += Part<Number>(*block.cross);
   counts.mlp = std::visit([](const auto& part) { return Part<Number>(part); }, block.feed_forward);
   counts.norms = static_cast<Number>(NormsOf(block)) * Norm<Number>(block.norm, hidden_size);
+  if (!block.streams) return counts;
+  counts.mlp += Part<Number>(*block.streams, hidden_size);
+  counts.norms += static_cast<Number>(kStreamNorms) * Norm<Number>(block.norm, hidden_size);
   return counts;
 }
 
@@ -198,6 +212,15 @@ Number Tower(const VisionTower& tower) {
     for (const LinearShape& matrix : projector.matrices) one += Linear<Number>(matrix);
     count += static_cast<Number>(projector.count) * one;
   }
+  for (const TowerPart& part : tower.parts) {
+    Number one = static_cast<Number>(part.others);
+    for (const LinearShape& matrix : part.matrices) one += Linear<Number>(matrix);
+    count += static_cast<Number>(part.count) * one;
+  }
+  for (const TokenEmbedder& embedder : tower.embedders) {
+    count += static_cast<Number>(embedder.rows + 2) * static_cast<Number>(embedder.width) +
+             Linear<Number>(embedder.projection);
+  }
   return count;
 }
 
@@ -224,6 +247,15 @@ Number Head(const Architecture& architecture, Number table, Number width) {
   return architecture.labels > 0 ? width * width + width + labels * (width + 1) : Number{0};
 }
 
+/// A table with an embedding for each layer, a matrix that adds to it, a norm of its width, and matrices to and from
+/// each stream but the first.
+template <typename Number>
+Number Part(const Streams& streams, NormKind norm) {
+  return static_cast<Number>(streams.rows) * static_cast<Number>(streams.inputs.out_features) +
+         Linear<Number>(streams.inputs) + Norm<Number>(norm, streams.width) +
+         static_cast<Number>(streams.count - 1) * (Linear<Number>(streams.entry) + Linear<Number>(streams.exit));
+}
+
 template <typename Number>
 Counts<Number> Count(const Architecture& architecture) {
   Counts<Number> total;
@@ -245,6 +277,7 @@ Counts<Number> Count(const Architecture& architecture) {
     const auto bins = static_cast<Number>(architecture.mel_bins);
     total.embedding += hidden * (3 * bins + 1 + 3 * hidden + 1 + static_cast<Number>(architecture.source_positions));
   }
+  if (architecture.streams) total.embedding += Part<Number>(*architecture.streams, architecture.final_norm);
   total.head = Head<Number>(architecture, rows * width, width);
   const Number norm = Norm<Number>(architecture.final_norm, architecture.hidden_size);
   total.norms += (architecture.embedding_norm ? norm : Number{0}) + (architecture.has_final_norm ? norm : Number{0});

@@ -33,6 +33,23 @@ struct TowerTable {
   std::int64_t states = 0;
 };
 
+/// Layers alike that are no blocks: matrices that adapters find, and parameters that nothing adapts or packs (norms,
+/// convolutions, scales).
+struct TowerPart {
+  std::int64_t count = 1;
+  std::vector<LinearShape> matrices = {};
+  std::int64_t others = 0;  ///< of each
+};
+
+/// Learned embeddings of the tokens that stand for an image or a sound. It runs over every token, and what it makes of
+/// text is thrown away (Gemma 3n).
+struct TokenEmbedder {
+  const char* path = "";
+  std::int64_t rows = 0;
+  std::int64_t width = 0;  ///< of the table, and of one norm for it and one for the tower's states
+  LinearShape projection;
+};
+
 /// What turns images into states of the language model: patches, blocks like those of an encoder, projectors. Its class
 /// holds it also where no sample has an image.
 struct VisionTower {
@@ -48,7 +65,9 @@ struct VisionTower {
   std::vector<ImageLayers> more_layers = {};
   std::vector<TowerTable> tables = {};
   std::int64_t gates = 0;  ///< trained scalars outside the layers
-  std::vector<VisionProjector> projectors;
+  std::vector<VisionProjector> projectors = {};
+  std::vector<TowerPart> parts = {};  ///< where the tower, or one for sound beside it, has no blocks
+  std::vector<TokenEmbedder> embedders = {};
 
   /// Layers of the language model that only images reach.
   bool reaches_into_language() const {
@@ -67,6 +86,10 @@ void ForEachMatrix(const VisionTower& tower, Visit visit) {
     if (!projector.is_module) continue;
     for (const LinearShape& matrix : projector.matrices) visit(matrix);
   }
+  for (const TowerPart& part : tower.parts) {
+    for (const LinearShape& matrix : part.matrices) visit(matrix);
+  }
+  for (const TokenEmbedder& embedder : tower.embedders) visit(embedder.projection);
 }
 
 }  // namespace tunefit

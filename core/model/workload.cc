@@ -12,6 +12,7 @@ namespace {
 template <typename Visit>
 void ForEachLinear(const Architecture& architecture, Visit visit) {
   ForEachBlock(architecture, [&visit](const Block& block, std::int64_t /*repeats*/) { ForEachMatrix(block, visit); });
+  if (architecture.streams) ForEachMatrix(*architecture.streams, visit);
   if (architecture.vision) ForEachMatrix(*architecture.vision, visit);
 }
 
@@ -48,7 +49,7 @@ void ValidateRank(Issues& issues, const Workload& workload) {
         method.all_linear || std::find(targets.begin(), targets.end(), std::string(linear.name)) != targets.end();
     const std::int64_t side = std::min(linear.in_features, linear.out_features);
     // A gate to a single number is no matrix of a rank: PEFT adapts it like any other.
-    if (chosen && side > 1) compare(linear.name, side);
+    if (chosen && side > 1 && !linear.any_rank) compare(linear.name, side);
   });
   const std::int64_t side = std::min(workload.architecture.hidden_size, workload.architecture.vocab_size);
   if (method.adapts_embedding) compare("embed_tokens", side);
@@ -283,6 +284,35 @@ void ValidateCrossLayers(Issues& issues, const Workload& workload) {
   if (workload.method.kind == MethodKind::kFreeze) NotModelled(issues, "method.kind", kWhy);
 }
 
+/// transformers runs such a model on one card, or one whole layer after another. What else reads or moves its streams,
+/// and what its class does not know, is refused.
+void ValidateStreams(Issues& issues, const Workload& workload) {
+  constexpr const char* kWhole = "Several streams of hidden states are modelled with whole layers and sequences only.";
+  constexpr const char* kNoKernels = "This model's class has no fused kernels, and compiled it is not modelled yet.";
+  const Parallel& parallel = workload.parallel;
+  if (parallel.tensor > 1) NotModelled(issues, "parallel.tensor", kWhole);
+  if (parallel.pipeline > 1) NotModelled(issues, "parallel.pipeline", kWhole);
+  if (parallel.context > 1) NotModelled(issues, "parallel.context", kWhole);
+  if (IsPlaced(parallel)) NotModelled(issues, "parallel.strategy", kWhole);
+  const FusedKernels& fused = workload.fused;
+  if (fused.rms_norm || fused.rope || fused.swiglu || fused.lora) NotModelled(issues, "fused_kernels", kNoKernels);
+  if (workload.compile) NotModelled(issues, "compile", kNoKernels);
+  if (workload.precision.fp8_products) NotModelled(issues, "precision.compute", kNoKernels);
+  const bool checks = workload.checkpointing != Checkpointing::kNone;
+  if (workload.checkpointing == Checkpointing::kOffload || workload.checkpointing == Checkpointing::kSelective ||
+      (checks && workload.habits.recompute != Recompute::kStopsEarly)) {
+    NotModelled(issues, "gradient_checkpointing",
+                "Layers of several streams, which share keys and values, are checkpointed whole here, on the card, and "
+                "without reentrant backward passes.");
+  }
+  if (workload.method.kind == MethodKind::kPromptTuning) {
+    NotModelled(issues, "method.kind", "Virtual tokens have no embedding for each layer: that is not modelled.");
+  }
+  const bool classifies =
+      workload.task == Task::kSequenceClassification || workload.task == Task::kReward || workload.task == Task::kPpo;
+  if (classifies) NotModelled(issues, "task", "transformers has no classifier over this model.");
+}
+
 }  // namespace
 
 std::int64_t KeptTokens(const Workload& workload, std::int64_t length) {
@@ -346,6 +376,7 @@ Issues Validate(const Workload& workload) {
   if (workload.architecture.vision && workload.architecture.vision->reaches_into_language()) {
     ValidateCrossLayers(issues, workload);
   }
+  if (workload.architecture.streams) ValidateStreams(issues, workload);
   if (workload.architecture.encodes_source()) ValidateEncoderDecoder(issues, workload);
   ValidateShares(issues, workload);
   ValidateStages(issues, workload);

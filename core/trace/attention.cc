@@ -77,7 +77,7 @@ void RotateHeads(Tracer& tracer, const Attention& attention, const LayerContext&
   }
   if (attention.rotary != Rotary::kPairsFp32) {
     Value query = Rotate(tracer, attention, heads.query, context);
-    Value key = Rotate(tracer, attention, heads.key, context);
+    Value key = heads.key ? Rotate(tracer, attention, heads.key, context) : Value();
     heads.query = std::move(query);
     heads.key = std::move(key);
     return;
@@ -174,10 +174,27 @@ Heads Project(Tracer& tracer, const AttentionModule& module, const LayerContext&
     heads.gate = tracer.Copy(std::move(parts[1]), "gate");
   }
   heads.query = AsHeads(tracer, norm(module.query_norm, std::move(query), attention.heads), by_tokens);
+  if (attention.keys == KeySource::kBorrowed) return heads;
   heads.key =
       AsHeads(tracer, norm(module.key_norm, Forward(tracer, module.key, hidden), attention.kv_heads), by_tokens);
-  heads.value = AsHeads(tracer, Forward(tracer, module.value, hidden), flash);
+  Value value = Forward(tracer, module.value, hidden);
+  if (attention.norms_values) {
+    value = Forward(tracer, module.value_norm, value, context.tokens * static_cast<double>(attention.kv_heads));
+  }
+  heads.value = AsHeads(tracer, value, flash);
   return heads;
+}
+
+/// Keys and values that later layers read, or those of an earlier one.
+void ShareKeys(const Attention& attention, const LayerContext& context, Heads& heads) {
+  if (attention.keys == KeySource::kOwn) return;
+  LentKeys& lent = (*context.lenders)[attention.lender];
+  if (attention.keys == KeySource::kLent) {
+    lent = {heads.key, heads.value};
+  } else {
+    heads.key = lent.key;
+    heads.value = lent.value;
+  }
 }
 
 /// MEM-84  Context ranks pass keys and values around; every part that came by is held until the layer's attention is
@@ -199,7 +216,8 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
   module.query = IsJoined(attention.layout)
                      ? factory.MakeJoinedLinear(attention, place)
                      : factory.MakeLinear(attention.query, attention.query.name, Term::kAttention, place);
-  if (attention.layout == QkvLayout::kSeparate) {
+  const bool borrows = attention.keys == KeySource::kBorrowed;
+  if (attention.layout == QkvLayout::kSeparate && !borrows) {
     module.key = factory.MakeLinear(attention.key, attention.key.name, Term::kAttention, place);
     module.value = factory.MakeLinear(attention.value, attention.value.name, Term::kAttention, place);
   }
@@ -208,7 +226,10 @@ AttentionModule MakePart(ModuleFactory& factory, const Attention& attention, Pla
     const std::int64_t query = attention.head_dim * (one ? 1 : attention.heads);
     const std::int64_t key = attention.head_dim * (one ? 1 : attention.kv_heads);
     module.query_norm = factory.MakeNorm(attention.qk_norm_kind, "q_norm", query, place);
-    module.key_norm = factory.MakeNorm(attention.qk_norm_kind, "k_norm", key, place);
+    if (!borrows) module.key_norm = factory.MakeNorm(attention.qk_norm_kind, "k_norm", key, place);
+  }
+  if (attention.norms_values && !borrows) {
+    module.value_norm = factory.MakeNorm(NormKind::kRmsNormPowerBare, "v_norm", attention.head_dim, place);
   }
   if (attention.relative_buckets > 0) {
     module.relative_table = factory.MakeRelativeTable(attention.relative_buckets, attention.heads, place);
@@ -234,6 +255,7 @@ MixerResult Forward(Tracer& tracer, const AttentionModule& module, const LayerCo
     heads.query = Forward(tracer, module.query_norm, heads.query, rows(module.attention->heads));
     heads.key = Forward(tracer, module.key_norm, heads.key, rows(module.attention->kv_heads));
   }
+  ShareKeys(*module.attention, context, heads);
   const Value ring = KeysOnTheirWay(tracer, heads.key, heads.value, context);
   MixerResult result = Attend(tracer, *module.attention, context, heads);
   // A fused kernel's output lies as its queries do: where that is head by head, putting tokens first copies it.

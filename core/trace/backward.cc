@@ -25,7 +25,11 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
   } else {
     // A second use of the tensor: the engine adds the two into a new one.
     const Storage first = step_.storages[static_cast<std::size_t>(slot)];
-    const StorageId sum = AllocateFused(first.elements, first.dtype, "gradient sum", {slot, gradient});
+    // One of them may be a view of what parts were joined to: the sum is as large as the other.
+    const Size second = step_.storages[static_cast<std::size_t>(gradient)].elements;
+    const bool is_smaller = second.axis == first.elements.axis && second.coefficient < first.elements.coefficient;
+    const Size elements = is_smaller ? second : first.elements;
+    const StorageId sum = AllocateFused(elements, first.dtype, "gradient sum", {slot, gradient});
     if (node.kind == OpKind::kLeaf) Make(sum);
     if (first.term == Term::kGradients) step_.storages.back().term = Term::kGradients;
     Release(slot);
@@ -268,9 +272,13 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
       return {Allocate(node.in_elements[0], node.in_dtypes[0], "gradient"), kNoStorage, kNoStorage};
     case OpKind::kElementwise:
       return ElementwiseGradients(node);
+    case OpKind::kSubtract:
+      return SubtractGradients(node);
     case OpKind::kPow:
     case OpKind::kRsqrt:
       return PowerGradient(node);
+    case OpKind::kDeviation:
+      return DeviationGradient(node);
     case OpKind::kByHand:
       return GradientByHand(node);
     case OpKind::kLinear:
@@ -304,6 +312,9 @@ Tracer::Results Tracer::GradientsOf(Node& node) {
       return PreparedGradients(node);
     case OpKind::kInPlaceOnView:
       return InPlaceOnViewGradient(node);
+    case OpKind::kAddThroughView:
+    case OpKind::kCopyThroughView:
+      return ThroughViewGradients(node);
     case OpKind::kLogSumExpRows:
       return LogSumExpRowsGradient(node);
     case OpKind::kLogSoftmaxRows:
@@ -359,84 +370,6 @@ void Tracer::RunNode(std::int32_t index) {
   const bool fused = fuses_ && IsFusible(node.kind) && !passes;
   Results results = fused ? FusedGradients(node) : GradientsOf(node);
   DepositResults(node, results);
-}
-
-/// The inputs of a checkpointed module as its recomputation gets them: cut off from what made them. Those that waited
-/// in host memory come back into new storages.
-std::array<Value, 3> Tracer::ReturnInputs(const Node& node, const CheckpointRule& rule) {
-  std::array<Value, 3> inputs;
-  for (std::size_t i = 0; i < node.inputs; ++i) {
-    StorageId storage = node.saved[i];
-    if (rule.to_host) {
-      scope = node.scope;
-      scope.term = Term::kCheckpoints;
-      storage = Allocate(node.in_elements[i], node.in_dtypes[i], "layer input from the host");
-    } else {
-      Refer(storage);
-    }
-    inputs[i] = Wrap(storage, node.in_elements[i], node.in_dtypes[i], false);
-    if (node.Wants(i)) inputs[i] = RequireGradient(std::move(inputs[i]));
-  }
-  return inputs;
-}
-
-/// Runs a checkpointed module again, as PyTorch does when backward first asks for what it did not keep.
-Value Tracer::RunAgain(const Recomputation& recomputation, const std::array<Value, 3>& inputs) {
-  mode_ = Mode::kRecompute;
-  products_ = 0;
-  taken_ = 0;
-  kept_ = 0;
-  kept_limit_ = recomputation.kept;
-  Value out = recomputation.module(inputs);
-  Make(At(out).storage);
-  EndAutocast();
-  mode_ = Mode::kRecord;
-  for (; taken_ < recomputation.outputs.size(); ++taken_) Release(recomputation.outputs[taken_]);
-  checkpoint_ = -1;
-  return out;
-}
-
-void Tracer::RunCheckpoint(std::int32_t index) {
-  const Node node = nodes_[static_cast<std::size_t>(index)];
-  nodes_[static_cast<std::size_t>(index)].gradients.fill(kNoStorage);
-  const Recomputation recomputation = recomputations_[static_cast<std::size_t>(node.recomputation)];
-  const auto first = static_cast<std::int32_t>(nodes_.size());
-  std::array<Value, 3> inputs = ReturnInputs(node, recomputation.rule);
-  checkpoint_ = node.recomputation;
-  Value out = RunAgain(recomputation, inputs);
-  const Edge seed = At(out).source;
-  std::array<Edge, 3> made;
-  std::size_t slot = 0;
-  for (Value* value : recomputation.made) {
-    ++slot;
-    if (*value) made[slot] = At(*value).source;
-    value->Drop();
-  }
-  if (recomputation.rule.recompute != Recompute::kReentrant) out.Drop();
-
-  Deposit(seed, node.gradients[0]);
-  for (std::size_t i = 1; i < made.size(); ++i) {
-    if (node.gradients[i] != kNoStorage) Deposit(made[i], node.gradients[i]);
-  }
-  const bool outer = std::exchange(in_recomputed_, true);
-  for (auto i = static_cast<std::int32_t>(nodes_.size()) - 1; i >= first; --i) RunNode(i);
-  in_recomputed_ = outer;
-  Results results = kNoResults;
-  for (std::size_t i = 0; i < node.inputs; ++i) {
-    if (!node.Wants(i)) continue;
-    const auto leaf = static_cast<std::size_t>(At(inputs[i]).source.node);
-    results[i] = nodes_[leaf].gradients[0];
-  }
-  out.Drop();
-  nodes_.resize(static_cast<std::size_t>(first));
-  for (std::size_t i = 0; i < node.inputs; ++i) {
-    inputs[i].Drop();
-    if (!recomputation.rule.to_host) Release(node.saved[i]);
-  }
-  for (std::size_t i = node.inputs; i < node.saved_count; ++i) Release(node.saved[i]);
-  for (std::size_t i = 0; i < node.inputs; ++i) {
-    if (results[i] != kNoStorage) Deposit(node.edges[i], results[i]);
-  }
 }
 
 void Tracer::Backward(Value loss) {

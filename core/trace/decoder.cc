@@ -7,6 +7,7 @@
 #include "core/trace/latent_attention.h"
 #include "core/trace/mlp.h"
 #include "core/trace/recurrent.h"
+#include "core/trace/streams.h"
 
 namespace tunefit {
 namespace {
@@ -211,6 +212,7 @@ Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x) {
 void LayerContext::DropTensors() {
   for (Value* value : {&cosine, &sine, &mask, &bias, &source, &cross_mask, &distance_table, &distances}) value->Drop();
   if (biases != nullptr) *biases = {};
+  if (lenders != nullptr) *lenders = {};
 }
 
 void LayerContext::DropPrompts() {
@@ -227,16 +229,23 @@ LayerModule MakeLayer(ModuleFactory& factory, const Block& block, std::int64_t h
   if (block.cross) layer.cross = MakePart(factory, *block.cross, place);
   layer.feed_forward = std::visit([&](const auto& part) -> FeedForwardModule { return MakePart(factory, part, place); },
                                   block.feed_forward);
+  if (block.streams) layer.streams = MakeStreamLayer(factory, block, hidden_size, place);
   LetNormsWriteFp8(layer);
   return layer;
 }
 
-Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden) {
+Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden,
+              const Value& own) {
   const Arrangement arrangement = layer.block->arrangement;
   tracer.scope.in_layer = true;
   const bool parallel = arrangement == Arrangement::kParallel || arrangement == Arrangement::kParallelTwoNorms;
-  Value states =
-      parallel ? ForwardParallel(tracer, layer, context, hidden) : ForwardSequential(tracer, layer, context, hidden);
+  Value states;
+  if (layer.streams) {
+    states = ForwardStreams(tracer, layer, context, hidden, own);
+  } else {
+    states =
+        parallel ? ForwardParallel(tracer, layer, context, hidden) : ForwardSequential(tracer, layer, context, hidden);
+  }
   tracer.scope.in_layer = false;
   return states;
 }

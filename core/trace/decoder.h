@@ -13,7 +13,7 @@ namespace tunefit {
 struct AttentionModule {
   const Attention* attention = nullptr;
   LinearModule query, key, value, output;  ///< `query` is all three where one matrix projects
-  NormModule query_norm, key_norm;
+  NormModule query_norm, key_norm, value_norm;
   Value sinks;
   Value relative_table;  ///< empty but in the layer that makes the biases
 };
@@ -87,6 +87,14 @@ using MixerModule = std::variant<AttentionModule, LatentAttentionModule, Mamba1M
                                  LightningAttentionModule, ShortConvolutionModule, NoPart>;
 using FeedForwardModule = std::variant<MlpModule, ExpertsModule, NoPart>;
 
+/// What a layer over several streams has beside attention and MLP.
+struct StreamLayerModule {
+  const StreamLayer* layer = nullptr;
+  LinearModule router, prediction, correction, left, right, gate, projection;
+  NormModule router_norm, low_rank_norm, embedding_norm;
+  Value output_scale;  ///< empty where the class does not multiply by it
+};
+
 /// The norms around a part, as the arrangement has them.
 struct PartNorms {
   std::optional<NormModule> before;          ///< of the part's input
@@ -102,6 +110,7 @@ struct LayerModule {
   MixerModule mixer;
   std::optional<AttentionModule> cross;
   FeedForwardModule feed_forward;
+  std::optional<StreamLayerModule> streams = {};
 };
 
 /// Biases of the scores that a stack's first layer makes and the others add too (T5): of attention within the stack,
@@ -109,6 +118,12 @@ struct LayerModule {
 struct SharedBiases {
   Value own, cross;
 };
+
+/// Keys and values that layers lend to later ones (Gemma 3n's shared_kv_states).
+struct LentKeys {
+  Value key, value;
+};
+using Lenders = std::array<LentKeys, kLenders>;
 
 /// What every layer reads beside its input: made once a step by the model, before the layers.
 struct LayerContext {
@@ -124,6 +139,8 @@ struct LayerContext {
   Value prompts, prompted_rows;  ///< prompt tuning's, for as long as PEFT's forward pass holds them
   Value distance_table;          ///< what all layers project (DeBERTa), and the distance of every pair of positions
   Value distances;
+  Value layer_inputs = {};  ///< an embedding of every token for each layer; empty where a class has none
+  std::shared_ptr<Lenders> lenders = {};
   std::shared_ptr<SharedBiases> biases = {};      ///< only where a class has them
   std::shared_ptr<LayerContext> of_encoder = {};  ///< lives as long as the decoder's: its layers run again later
 
@@ -142,7 +159,9 @@ Value JoinTokens(Tracer& tracer, const Workload& workload, const Value& x);
 /// And this rank's part of the ranks' sum.
 Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x);
 
-/// One layer, as the library's own forward reads. `hidden` is the caller's and stays alive.
-Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden);
+/// One layer, as the library's own forward reads. `hidden` is the caller's and stays alive; `own` is the layer's part
+/// of `layer_inputs`.
+Value Forward(Tracer& tracer, const LayerModule& layer, const LayerContext& context, const Value& hidden,
+              const Value& own = {});
 
 }  // namespace tunefit

@@ -10,6 +10,7 @@ Value Tracer::Fp32(Value x) { return Cast(std::move(x), Dtype::kFp32); }
 
 Value Tracer::LowPrecision(Value x) {
   if (!autocast_ || !IsFloat(At(x).dtype)) return x;
+  if (At(x).cast_is_cached) return LowPrecisionWeight(x);
   return Cast(std::move(x), *autocast_);
 }
 
@@ -44,7 +45,7 @@ Value Tracer::Product(Value x, const Value& weight, double in_features, double o
   x = LowPrecision(std::move(x));
   const Scope outer = scope;
   scope.term = Term::kAutocastCopies;
-  Value w = LowPrecision(weight);
+  Value w = autocast_ ? Cast(weight, *autocast_) : weight;  // transposed, it is a view: autocast never caches that
   scope = outer;
   return MatrixProduct(OpKind::kLinear, std::move(x), std::move(w), Value(), in_features, out_features);
 }

@@ -55,6 +55,14 @@ Value FusedGate(Tracer& tracer, const MlpModule& module, const Value& hidden) {
   return Forward(tracer, module.down, product);
 }
 
+/// Gemma3nTextMLP._gaussian_topk: what lies above a token's mean by so many of its standard deviations, less that.
+Value AboveCutoff(Tracer& tracer, const Value& gate, Size tokens) {
+  const Value mean = tracer.Mean(gate, tokens);
+  const Value deviation = tracer.Deviation(gate, tokens);
+  const Value cutoff = tracer.Add(mean, tracer.Scale(deviation));
+  return tracer.Relu(tracer.Subtract(gate, cutoff));
+}
+
 /// The last matrix, with what some classes do to its input.
 Value Down(Tracer& tracer, const MlpModule& module, Value states) {
   const Mlp& mlp = *module.mlp;
@@ -63,6 +71,19 @@ Value Down(Tracer& tracer, const MlpModule& module, Value states) {
     states = tracer.Cast(std::move(states), tracer.DtypeOf(module.down.weight));
   }
   return Forward(tracer, module.down, states);
+}
+
+/// Gemma3nTextMLP.forward: its names hold every part to the end.
+Value NamedParts(Tracer& tracer, const MlpModule& module, const LayerContext& context, const Value& hidden) {
+  const Mlp& mlp = *module.mlp;
+  Value gate = Forward(tracer, module.gate, hidden);
+  tracer.scope.module = "mlp";
+  if (mlp.sparse_gate) gate = AboveCutoff(tracer, gate, context.tokens);
+  tracer.scope.module = "mlp.act_fn";
+  const Value active = Activate(tracer, mlp.activation, gate, module.scalars);
+  const Value up = Forward(tracer, module.up, hidden);
+  tracer.scope.module = "mlp";
+  return Forward(tracer, module.down, tracer.Mul(active, up));
 }
 
 }  // namespace
@@ -115,6 +136,7 @@ Value Forward(Tracer& tracer, const MlpModule& module, const LayerContext& conte
     return Down(tracer, module, std::move(active));
   }
   if (mlp.fused_gate) return FusedGate(tracer, module, hidden);
+  if (mlp.names_parts) return NamedParts(tracer, module, context, hidden);
   Value gate = Forward(tracer, module.gate, hidden);
   if (context.workload->fused.swiglu && mlp.activation == Activation::kSilu) {
     Value up = Forward(tracer, module.up, hidden);

@@ -1,5 +1,6 @@
 #include "core/trace/model.h"
 
+#include <memory>
 #include <utility>
 
 #include "core/trace/checkpointing.h"
@@ -7,6 +8,8 @@
 #include "core/trace/encoder_decoder.h"
 #include "core/trace/model_inputs.h"
 #include "core/trace/sharding.h"
+#include "core/trace/stream_model.h"
+#include "core/trace/token_embedders.h"
 #include "core/trace/vision.h"
 
 namespace tunefit {
@@ -36,8 +39,10 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   if (architecture.encodes_source()) model.encoder = MakeEncoder(tracer, factory, workload, unrolling);
   const std::int64_t first_layer = CountLayers(architecture.encoder_runs) + stage.first_layer;
   model.layers = MakeStack(tracer, factory, workload, architecture.runs, first_layer, unrolling);
+  if (architecture.streams) model.streams = MakeStreams(factory, workload);
+  model.embedders = MakeTokenEmbedders(tracer, factory, workload);
   if (!stage.is_last) return model;
-  if (architecture.has_final_norm) {
+  if (architecture.has_final_norm && !architecture.streams) {
     model.layers.final_norm = factory.MakeNorm(architecture.final_norm, "norm", architecture.hidden_size, {});
   }
   // A tied head that the table is not near has a copy of it.
@@ -52,12 +57,39 @@ TracedModel MakeModel(Tracer& tracer, const Workload& workload, Unrolling unroll
   return model;
 }
 
+namespace {
+
+/// From token ids to the normalized states of a model of several streams.
+Value RunStreams(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
+  const Workload& workload = *model.workload;
+  Value embeddings = EmbedTokens(tracer, model, ReadTable(tracer, model, ids));
+  EmbedderNames embedder_names;
+  Value rows = ReadLayerTable(tracer, *model.streams, ids);
+  embeddings = RunTokenEmbedders(tracer, model, std::move(embeddings), embedder_names);
+  Value inputs = ProjectLayerInputs(tracer, *model.streams, embeddings, rows);
+  rows.Drop();
+  StreamNames names;
+  Value hidden = EnterStreams(tracer, *model.streams, embeddings, names);
+  context = MakeContext(tracer, workload, tracer.DtypeOf(model.table), tracer.DtypeOf(embeddings));
+  context.layer_inputs = std::move(inputs);
+  context.lenders = std::make_shared<Lenders>();
+  tracer.ShareAmongLayers(context.layer_inputs);
+  hidden = RunStack(tracer, workload, model.layers, context, std::move(hidden), moment);
+  hidden = LeaveStreams(tracer, *model.streams, std::move(hidden), names);
+  context.layer_inputs.Drop();
+  if (!ChecksLayers(workload) || !tracer.gradients()) context.DropTensors();
+  return hidden;
+}
+
+}  // namespace
+
 Value RunModel(Tracer& tracer, const TracedModel& model, const Value& ids, LayerContext& context, Moment moment) {
   const Workload& workload = *model.workload;
   tracer.FuseElementwise(workload.compile);
   if (model.encoder) return RunEncoderDecoder(tracer, model, ids, context, moment);
   tracer.BeginSection(moment, -1, 1, 1);
   if (tracer.units() != nullptr) tracer.EnterUnit(0, Value());
+  if (model.streams) return RunStreams(tracer, model, ids, context, moment);
   PromptedRows prompted;
   Value embeddings;
   if (workload.stage.is_first) {

@@ -1,11 +1,28 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/trace/encoder_head.h"
 #include "core/trace/stack.h"
 
 namespace tunefit {
+
+/// What a model of several streams has before and after its layers.
+struct StreamsModule {
+  const Streams* streams = nullptr;
+  Value table;  ///< an embedding of every token for each layer
+  LinearModule inputs;
+  NormModule inputs_norm, final_norm;
+  std::vector<LinearModule> entries, exits;  ///< one for each stream but the first
+};
+
+struct EmbedderModule {
+  const TokenEmbedder* embedder = nullptr;
+  Value table;
+  NormModule norm, norm_after;
+  LinearModule projection;
+};
 
 /// A model as its library built it, ready to be run as often as a task runs it.
 struct TracedModel {
@@ -23,6 +40,8 @@ struct TracedModel {
   std::optional<LinearModule> first_convolution, second_convolution;
   std::optional<LinearModule> project_in, project_out;  ///< where the token table is narrower than the layers
   std::optional<NormModule> embedding_norm;
+  std::optional<StreamsModule> streams;
+  std::vector<EmbedderModule> embedders;
   LinearModule head;
   std::optional<EncoderHead> encoder_head;  ///< instead of `head`, where the model is an encoder
 };

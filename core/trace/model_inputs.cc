@@ -163,10 +163,12 @@ Value ReadTable(Tracer& tracer, const TracedModel& model, const Value& ids) {
   if (model.table_adapter && !tracer.adapters_disabled) {
     hidden = AdaptedRows(tracer, *model.table_adapter, ids, std::move(hidden), width);
   }
+  // A table that scales its rows itself returns them so (Gemma3nTextScaledWordEmbedding).
+  if (workload.architecture.streams) hidden = tracer.Scale(std::move(hidden));
   // PEFT lets the embeddings' output require a gradient, so that checkpointed layers have something to differentiate.
   if (AddsToFrozenModel(workload.method.kind) && ChecksLayers(workload) && tracer.gradients() &&
       workload.habits.model.embeddings_require_gradient && !tracer.RequiresGradient(hidden)) {
-    hidden = tracer.RequireGradient(std::move(hidden));
+    hidden = tracer.RequireGradient(std::move(hidden), true);
     tracer.Hold(hidden);
   }
   return hidden;
@@ -199,7 +201,7 @@ Value EmbedTokens(Tracer& tracer, const TracedModel& model, Value rows) {
   const auto hidden_size = static_cast<double>(architecture.hidden_size);
   tracer.scope = {"embed_tokens", Term::kEmbedding, false};
   Value hidden = std::move(rows);
-  if (architecture.scales_embedding) hidden = tracer.Scale(std::move(hidden));
+  if (architecture.scales_embedding && !architecture.streams) hidden = tracer.Scale(std::move(hidden));
   if (model.project_in) hidden = Forward(tracer, *model.project_in, hidden);
   if (model.token_types) {
     Value segments = tracer.Input({1, Axis::kLength}, Dtype::kInt64, "token types");

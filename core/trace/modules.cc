@@ -37,7 +37,7 @@ LinearModule ModuleFactory::MakeMatrix(const LinearShape& shape, const char* pat
   module.shape = shape;
   module.path = path;
   module.compute = workload_.precision.compute;
-  if (Quantized() && !shape.stays_wide) {
+  if (Quantized() && !shape.stays_wide && !shape.stays_plain) {
     module.quantized = ProductOf(workload_);
     module.dequantization = DequantizationOf(workload_);
     AddQuantizedWeight(tracer_, workload_, shape, place.count);
@@ -161,7 +161,8 @@ NormModule ModuleFactory::MakeNorm(NormKind kind, const char* path, std::int64_t
       kind == NormKind::kRmsNorm || kind == NormKind::kRmsNormUnitGain || kind == NormKind::kRmsNormFp32Gain;
   module.fused = rms && workload_.fused.rms_norm;
   module.path = path;
-  const bool bare = kind == NormKind::kLayerNormBare || kind == NormKind::kRmsNormBare;
+  const bool bare =
+      kind == NormKind::kLayerNormBare || kind == NormKind::kRmsNormBare || kind == NormKind::kRmsNormPowerBare;
   if (!bare) module.weight = MakeVector(path, "weight", width, Term::kNorms, place);
   if (kind == NormKind::kLayerNorm || kind == NormKind::kLayerNormUnitGain) {
     module.bias = MakeVector(path, "bias", width, Term::kNorms, place);
@@ -277,6 +278,19 @@ Value RmsNormFp32Gain(Tracer& tracer, const NormModule& module, const Value& x, 
   return tracer.Cast(hidden, input);
 }
 
+/// Gemma3nRMSNorm: the power -1/2 in place of a root, so that its argument is kept.
+Value RmsNormPower(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
+  const Dtype input = tracer.DtypeOf(x);
+  Value hidden = tracer.Cast(x, Dtype::kFp32);
+  Value root = tracer.Pow(tracer.Shift(tracer.Mean(tracer.Pow(hidden), rows)));
+  hidden = tracer.Mul(std::move(hidden), std::move(root));
+  if (module.weight) {
+    Value gain = tracer.Cast(module.weight, Dtype::kFp32);
+    hidden = tracer.Mul(hidden, std::move(gain));
+  }
+  return tracer.Cast(hidden, input);
+}
+
 /// T5LayerNorm: the states themselves are multiplied by the fp32 root, and come out in fp32 unless the weight has 16
 /// bits.
 Value RmsNormPromoted(Tracer& tracer, const NormModule& module, const Value& x, Size rows) {
@@ -353,6 +367,9 @@ Value Forward(Tracer& tracer, const NormModule& module, const Value& x, Size row
     case NormKind::kRmsNormUnitGain:
     case NormKind::kRmsNormFp32Gain:
       return RmsNormFp32Gain(tracer, module, x, rows);
+    case NormKind::kRmsNormPower:
+    case NormKind::kRmsNormPowerBare:
+      return RmsNormPower(tracer, module, x, rows);
     case NormKind::kRmsNormPromoted:
       return RmsNormPromoted(tracer, module, x, rows);
     case NormKind::kLayerNormWritten:

@@ -13,10 +13,12 @@ enum class OpKind : std::uint8_t {
   kCast,
   kElementwise,  ///< one gradient per input, computed from it and the kept ones
   kAdd,          ///< the gradient goes to both inputs
+  kSubtract,     ///< the same, negated for the second
   kPow,
   kByHand,  ///< one gradient, worked out through temporaries of its size
   kMean,
   kRsqrt,
+  kDeviation,  ///< of each row; the gradient goes through the rows' distances from their means
   kLinear,
   kLinearBias,
   kFp8Linear,      ///< operands are cast to FP8 for each product, kept as they were
@@ -44,6 +46,8 @@ enum class OpKind : std::uint8_t {
   kUnitEntry,       ///< a sharded module starts here: in backward it is done
   kUnitExit,        ///< a sharded module ends here: in backward it is about to start
   kInPlaceOnView,   ///< a tensor changed through a view of it (CopySlices)
+  kAddThroughView,  ///< the same, by what is added
+  kCopyThroughView,
   kLogSumExpRows,   ///< log-probabilities of labels from fp32 logits, a sequence at a time
   kLogSoftmaxRows,  ///< the same from other logits, by a log-softmax a sequence
   kPrepared,        ///< gradients that the forward pass already computed (fused linear cross entropy)

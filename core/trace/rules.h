@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/model/workload.h"
+#include "core/trace/size.h"
 
 // What a workload decides once about checkpoints, gradients and packed matrices, as the tracer is told it.
 
@@ -14,6 +15,11 @@ struct CheckpointRule {
   bool keeps_attention = false;
   bool keeps_odd_products = false;  ///< the first, third, fifth ... matrix product without a bias
   bool to_host = false;
+  /// What the module sets for others stays, as set again, until all of backward is done: with the graph that made it.
+  bool made_stays = false;
+  /// What backward has made of the output's gradient, in fp32, when it first asks for something kept: only then does
+  /// PyTorch run the module again.
+  Size ahead = {};
 };
 
 /// What becomes of a parameter's gradient once backward has made it.

@@ -59,7 +59,8 @@ std::vector<Stretch> MakeStretches(Tracer& tracer, ModuleFactory& factory, const
                                    const std::vector<LayerRun>& runs, std::int64_t first_layer, Unrolling unrolling) {
   ShardedUnits* units = tracer.units();
   const bool last_apart = units != nullptr || workload.architecture.encodes_source() ||
-                          workload.architecture.distance_rows > 0 || workload.precision.fp8_products;
+                          workload.architecture.distance_rows > 0 || workload.architecture.streams ||
+                          workload.precision.fp8_products;
   std::vector<Stretch> stretches;
   for (const LayerRun& run : runs) {
     for (const std::int64_t repeats : FoldRun(run.repeats, last_apart, unrolling)) {
@@ -91,9 +92,31 @@ struct Standing {
   bool first_checked = true;  ///< the last to run again
 };
 
+/// The same with the layer's own part of the embeddings, which the model cuts out, and with keys and values that it
+/// sets for later layers. What those read is no input of their checkpoints: it is in a dictionary that all share.
+Value RunStreamLayer(Tracer& tracer, const LayerModule& layer, LayerContext& context, const Value& hidden,
+                     const CheckpointRule& rule) {
+  const double width = static_cast<double>(layer.block->streams->gate.out_features);
+  const Value own = tracer.Narrow(context.layer_inputs, context.tokens * width);
+  if (!layer.checkpointed) return Forward(tracer, layer, context, hidden, own);
+  const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {
+    return Forward(tracer, layer, context, inputs[0], inputs[1]);
+  };
+  // The last norm's gradient is in fp32 before the norm asks for its input.
+  CheckpointRule of_layer = rule;
+  of_layer.ahead = tracer.SizeOf(hidden) / static_cast<double>(layer.block->streams->streams);
+  const auto& attention = std::get<Attention>(layer.block->mixer);
+  if (attention.keys != KeySource::kLent) return tracer.Checkpoint(module, {hidden, own}, of_layer);
+  // Set again, they stay in that dictionary until no layer's checkpoint holds it.
+  of_layer.made_stays = true;
+  LentKeys& lent = (*context.lenders)[attention.lender];
+  return tracer.Checkpoint(module, {hidden, own}, of_layer, {&lent.key, &lent.value}, {});
+}
+
 /// One layer, checkpointed or not. Layers of an encoder-decoder pass along what their stack made for all of them.
 Value RunLayer(Tracer& tracer, const LayerModule& layer, LayerContext& context, const Value& hidden,
                const CheckpointRule& rule, const Standing& standing) {
+  if (layer.streams) return RunStreamLayer(tracer, layer, context, hidden, rule);
   if (!layer.checkpointed) return Forward(tracer, layer, context, hidden);
   if (!context.of_one_stack) {
     const auto module = [&tracer, &layer, &context](const std::array<Value, 3>& inputs) {

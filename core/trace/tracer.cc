@@ -181,7 +181,11 @@ Value Tracer::Input(Size elements, Dtype dtype, const char* role) {
 
 Value Tracer::Empty(Size elements, Dtype dtype, const char* role) { return Input(elements, dtype, role); }
 
-Value Tracer::RequireGradient(Value x) { return AddLeaf(std::move(x), false); }
+Value Tracer::RequireGradient(Value x, bool caches_cast) {
+  x = AddLeaf(std::move(x), false);
+  At(x).cast_is_cached = caches_cast;
+  return x;
+}
 
 // --- recording ------------------------------------------------------------------------------------------------------
 

@@ -88,10 +88,12 @@ class Tracer {
   Value Shift(Value x);                       ///< plus a constant
   Value Negate(Value x) { return Scale(std::move(x)); }
   Value Add(Value a, Value b);
+  Value Subtract(Value a, Value b);
   Value Mul(Value a, Value b);
   Value Pow(Value x);
   Value Mean(Value x, Size rows);
   Value Rsqrt(Value x);
+  Value Deviation(const Value& x, Size rows);  ///< standard deviation of each row
   /// Any function element by element, by what its derivative reads.
   Value Elementwise(Value x, bool keeps_input, bool keeps_output, const char* role);
   Value Silu(Value x);
@@ -107,6 +109,7 @@ class Tracer {
   Value Dropout(Value x, double probability);
   Value Cat(Value a, Value b);
   Value Cat(Value a, Value b, Size out);  ///< where the two grow with different axes
+  Value Stack(std::vector<Value> parts);  ///< all of one size
   Value ExpandHeads(Value x, double copies);
   Value StretchHeads(const Value& x, double copies);  ///< the same as a view that repeats; the gradient is of full size
   std::array<Value, 3> Split(const Value& x, const std::array<Size, 3>& sizes);
@@ -117,9 +120,11 @@ class Tracer {
   std::array<Value, 2> TopK(Value x, Size out);
   /// Elements or rows of x that `index` names, `out` elements in all.
   Value Select(const Value& x, const Value& index, Size out);
-  Value FillMasked(Value x, const Value& mask);            ///< in place
-  Value AddInPlace(Value x, const Value& y);               ///< x += y
-  Value AddRows(Value x, Value rows, const Value& index);  ///< index_add_: rows added where the index says, in place
+  Value FillMasked(Value x, const Value& mask);              ///< in place
+  Value AddInPlace(Value x, const Value& y);                 ///< x += y
+  Value AddRows(Value x, Value rows, const Value& index);    ///< index_add_: rows added where the index says, in place
+  Value AddThroughView(Value x, const Value& y, Size part);  ///< a view of x, `part` elements of it, += y
+  Value CopyThroughView(Value x, const Value& y);            ///< a view of x set to y, which is as large
   Value Divide(Value x, Value divisor);
   Value DivideInPlace(Value x, const Value& divisor);  ///< keeps x as it was
   Value SumOver(Value x, Size out);                    ///< its gradient is a view, stretched
@@ -212,8 +217,8 @@ class Tracer {
   Value Exchange(const Value& x, Size out, const char* role, const Value& part);
   /// The first part of x, `part` elements: what a loop over blocks works on. The gradient is as large as x.
   Value Narrow(const Value& x, Size part);
-  Value RequireGradient(Value x);                        ///< x becomes a leaf that keeps a gradient
-  void Hold(Value x) { held_.push_back(std::move(x)); }  ///< lives until the step ends
+  Value RequireGradient(Value x, bool caches_cast = false);  ///< a leaf with a gradient; autocast may cache its cast
+  void Hold(Value x) { held_.push_back(std::move(x)); }      ///< lives until the step ends
   /// Here the training loop lets go of the last step's output, and so of its graph: what the graph's functions hold
   /// themselves has lived since. Without this the graph ends with its backward pass.
   void EndLastGraph() { last_graph_end_ = static_cast<std::int32_t>(step_.events.size()); }
@@ -400,6 +405,7 @@ class Tracer {
   void RunNode(std::int32_t index);
   void RunCheckpoint(std::int32_t index);
   std::array<Value, 3> ReturnInputs(const Node& node, const CheckpointRule& rule);
+  void HoldGraphOf(Edge edge, std::int32_t first);
   Value RunAgain(const Recomputation& recomputation, const std::array<Value, 3>& inputs);
   /// Gradients of an operation's inputs; kNoStorage where none is wanted.
   using Results = std::array<StorageId, 3>;
@@ -414,7 +420,10 @@ class Tracer {
   Results Fp8Gradients(const Node& node);
   Results Fp8KeptGradients(const Node& node);
   Results ElementwiseGradients(const Node& node);
+  Results SubtractGradients(const Node& node);
   Results PowerGradient(const Node& node);
+  Results DeviationGradient(const Node& node);
+  Results ThroughViewGradients(const Node& node);
   Results GradientByHand(const Node& node);
   Results DequantizedGradients(const Node& node);
   Results FusedNormGradients(const Node& node);

@@ -29,6 +29,7 @@ void MakeMoreLayers(ModuleFactory& factory, const VisionTower& tower) {
 }
 
 void MakeEntry(ModuleFactory& factory, const VisionTower& tower) {
+  if (tower.layers == 0) return;  // a tower of parts
   if (tower.patches_are_linear) {
     factory.MakeLinear(tower.patches, tower.patches.name, kTerm, {});
   } else {
@@ -41,6 +42,15 @@ void MakeEntry(ModuleFactory& factory, const VisionTower& tower) {
   for (std::int64_t i = 0; i < tower.gates; ++i) factory.MakeVector("vision_gate", "gate", 1, kTerm, {});
   if (tower.class_token) factory.MakeVector("vision_class", "class_embedding", tower.hidden_size, kTerm, {});
   if (tower.norm_before) factory.MakeNorm(*tower.norm_before, "vision_norm_before", tower.hidden_size, {});
+}
+
+/// What is no block: towers of which a library for sharding wraps no layer.
+void MakeParts(ModuleFactory& factory, const VisionTower& tower) {
+  for (const TowerPart& part : tower.parts) {
+    const Place place{part.count, false};
+    for (const LinearShape& matrix : part.matrices) factory.MakeLinear(matrix, matrix.name, kTerm, place);
+    if (part.others > 0) factory.MakeParameterLinear({"others", 1, part.others}, "tower_others", kTerm, place);
+  }
 }
 
 void MakeExit(ModuleFactory& factory, const VisionTower& tower) {
@@ -69,8 +79,9 @@ void MakeVisionTower(Tracer& tracer, ModuleFactory& factory, const Workload& wor
   factory.InTower(true);
   tracer.idle = ends;
   MakeEntry(factory, tower);
+  MakeParts(factory, tower);
   tracer.idle = Idle::kApart;
-  MakeBlocks(factory, tower.block, tower.hidden_size, {tower.layers, false});
+  if (tower.layers > 0) MakeBlocks(factory, tower.block, tower.hidden_size, {tower.layers, false});
   MakeMoreLayers(factory, tower);
   tracer.idle = ends;
   MakeExit(factory, tower);

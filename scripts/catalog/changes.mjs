@@ -9,10 +9,25 @@ function keyOf(row) {
   return [what, provider, models, instance, gpu, gpus && `x${gpus}`, term, kind, region, date].filter(Boolean).join(" ");
 }
 
+/** What a list's items are called in a path: what names them where that is unique, else their places. */
+function namesOf(items) {
+  const names = items.map((item) => String(item.since ?? item.id ?? item.gpu ?? item.what));
+  return new Set(names).size === items.length ? names : items.map((_, i) => String(i));
+}
+
+/** A value's parts by their names; null for what is shown whole: one value, or a list of such. */
+function partsOf(value) {
+  if (value === null || typeof value !== "object" || Object.keys(value).length === 0) return null;
+  if (!Array.isArray(value)) return Object.entries(value);
+  const isRows = value.every((item) => item !== null && typeof item === "object" && !Array.isArray(item));
+  return isRows ? namesOf(value).map((name, i) => [name, value[i]]) : null;
+}
+
 /** Leaves of a value by their dotted path. */
 function flat(value, path = "") {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return { [path]: JSON.stringify(value) };
-  return Object.assign({}, ...Object.entries(value).map(([key, inner]) => flat(inner, path ? `${path}.${key}` : key)));
+  const parts = partsOf(value);
+  if (!parts) return { [path]: JSON.stringify(value) };
+  return Object.assign({}, ...parts.map(([key, inner]) => flat(inner, path ? `${path}.${key}` : key)));
 }
 
 function fieldChanges(before, after) {

@@ -5,10 +5,11 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
+import { changes } from "../../scripts/catalog/changes.mjs";
 import { pageThemes } from "../../scripts/catalog/contrast.mjs";
 import { orphans } from "../../scripts/catalog/laws.mjs";
 import { catalogFaults, marketFaults, schemaFaults, schemas } from "../../scripts/catalog/schemas.mjs";
-import { canonical, files, partOf, parts, readAll } from "../../scripts/catalog/tables.mjs";
+import { canonical, files, listOf, partOf, parts, readAll } from "../../scripts/catalog/tables.mjs";
 
 const root = new URL("../../", import.meta.url);
 const text = (path) => readFileSync(new URL(path, root), "utf8");
@@ -181,4 +182,22 @@ for (const file of filesIn("tests/catalog/broken")) {
 test("the made-up vendor of the tests keeps every rule", () => {
   const vendor = partOf(readAll(undefined, new URL("tests/vendor/vendor.json", root)), "market");
   assert.deepEqual(marketFaults(catalog, vendor, pageThemes()), []);
+});
+
+test("what changed is told by row and field, also within lists", () => {
+  const before = readAll();
+  const after = structuredClone(before);
+  const stack = listOf(after, "stacks")[0];
+  stack.versions.push({ since: "2099-01", switches: { lends_keys: false } });
+  stack.versions[0].defaults.batch.per_device = 77;
+  const gone = listOf(after, "gpus").pop();
+  const was = listOf(before, "stacks")[0].versions[0].defaults.batch.per_device;
+  assert.deepEqual(changes(before, after), [
+    `- gpus: ${gone.id}`,
+    `~ stacks: ${stack.id}`,
+    `    versions.${stack.versions[0].since}.defaults.batch.per_device: ${was} -> 77`,
+    '    versions.2099-01.since: (absent) -> "2099-01"',
+    "    versions.2099-01.switches.lends_keys: (absent) -> false",
+  ]);
+  assert.deepEqual(changes(before, structuredClone(before)), []);
 });

@@ -36,6 +36,8 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 GRANULE_BYTES = 512
 # Linear modules that PEFT's "all-linear" leaves alone: the output head.
 HEADS = ("lm_head", "embed_out", "score", "classifier", "decoder")
+# Linear modules whose class computes with the weight itself, which nobody can pack: Gemma 3n clamps them.
+READ_AS_WEIGHTS = ("prediction_coefs", "correction_coefs")
 ENCODERS = ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert")
 
 
@@ -245,16 +247,18 @@ def cuda_autocast_lists():
                 return saved["layer_norm"](x, shape, weight, bias, eps)
         return saved["layer_norm"](x, shape, weight, bias, eps)
 
-    saved = {"layer_norm": F.layer_norm, "softmax": F.softmax, "pow": torch.Tensor.pow, "tpow": torch.pow}
+    saved = {"layer_norm": F.layer_norm, "softmax": F.softmax, "pow": torch.Tensor.pow, "tpow": torch.pow,
+             "operator": torch.Tensor.__pow__}
     F.layer_norm = layer_norm
     F.softmax = in_fp32(saved["softmax"])
     torch.Tensor.pow = in_fp32(saved["pow"])
     torch.pow = in_fp32(saved["tpow"])
+    torch.Tensor.__pow__ = in_fp32(saved["operator"])
     try:
         yield
     finally:
-        F.layer_norm, F.softmax, torch.Tensor.pow, torch.pow = (
-            saved["layer_norm"], saved["softmax"], saved["pow"], saved["tpow"])
+        F.layer_norm, F.softmax, torch.Tensor.pow, torch.pow, torch.Tensor.__pow__ = (
+            saved["layer_norm"], saved["softmax"], saved["pow"], saved["tpow"], saved["operator"])
 
 
 # --- building the model -----------------------------------------------------------------------------------------------
@@ -329,7 +333,7 @@ def build(request):
             raise Refused(quantization["kind"])
         compute = DTYPES[precision["compute"]]
         replace_modules(model, lambda name, m: Linear4bit(m, compute, quantization.get("double_quant", True))
-                        if isinstance(m, nn.Linear) and name.split(".")[-1] not in HEADS else None)
+                        if isinstance(m, nn.Linear) and name.split(".")[-1] not in HEADS + READ_AS_WEIGHTS else None)
         prepare = quantization.get("prepare_kbit", "none")
         if prepare in ("peft", "trl"):
             for name, parameter in model.named_parameters():

@@ -234,6 +234,22 @@ void RandomizeFp8(std::mt19937& random, Workload& workload) {
   workload.precision.fp8_weights = workload.precision.weights == Dtype::kBf16 && Chance(random, 30);
 }
 
+/// A decoder of Gemma 3n's kind where such a one may be trained so.
+void RandomizeStreams(std::mt19937& random, Workload& workload) {
+  if (Chance(random, 90)) return;
+  Workload streamed = workload;
+  const std::int64_t layers = Between(random, 4, 12);
+  streamed.architecture = MakeGemma3n({.hidden = 64 * Between(random, 1, 4),
+                                       .layers = layers,
+                                       .borrowers = Between(random, 0, layers - 2),
+                                       .sparse = Between(random, 0, 2)});
+  streamed.compile = false;
+  streamed.fused = {};
+  streamed.precision.fp8_products = false;
+  streamed.habits.recompute = Recompute::kStopsEarly;
+  if (!HasError(Validate(streamed))) workload = streamed;
+}
+
 }  // namespace
 
 Workload RandomWorkload(std::mt19937& random) {
@@ -282,6 +298,7 @@ Workload RandomWorkload(std::mt19937& random) {
   }
   RandomizeTensorRanks(random, workload);
   RandomizeFp8(random, workload);
+  RandomizeStreams(random, workload);
   return workload;
 }
 

@@ -1,5 +1,8 @@
 #include "tests/support/architectures.h"
 
+#include <utility>
+#include <variant>
+
 namespace tunefit::test {
 
 Architecture MakeLlama(const LlamaSizes& sizes) {
@@ -110,6 +113,82 @@ Architecture MakeT5(const T5Sizes& sizes) {
   architecture.encoder_runs = MakeT5Runs(block, sizes.layers);
   block.cross = MakeT5Attention(sizes, true);
   architecture.runs = MakeT5Runs(block, sizes.decoder_layers);
+  return architecture;
+}
+
+namespace {
+
+constexpr std::int64_t kStreams = 4;
+constexpr std::int64_t kLayerWidth = 32;
+
+StreamLayer MakeStreamLayer(std::int64_t hidden) {
+  constexpr std::int64_t kRank = 16;
+  StreamLayer layer;
+  layer.streams = kStreams;
+  layer.router = {"altup.modality_router", hidden, kStreams};
+  layer.prediction = {"altup.prediction_coefs", kStreams, kStreams * kStreams};
+  layer.correction = {"altup.correction_coefs", kStreams, kStreams};
+  layer.prediction.stays_plain = layer.correction.stays_plain = true;
+  for (LinearShape* matrix : {&layer.router, &layer.prediction, &layer.correction}) matrix->any_rank = true;
+  layer.left = {"laurel.linear_left", hidden, kRank};
+  layer.right = {"laurel.linear_right", kRank, hidden};
+  layer.gate = {"per_layer_input_gate", hidden, kLayerWidth};
+  layer.projection = {"per_layer_projection", kLayerWidth, hidden};
+  return layer;
+}
+
+/// A layer with a window of 8 tokens, or none.
+Block MakeStreamBlock(std::int64_t hidden, bool slides, bool sparse, KeySource keys) {
+  LlamaSizes sizes = SmallSizes();
+  sizes.hidden = hidden;
+  sizes.intermediate = 96;
+  sizes.kv_heads = 2;
+  Block block = MakeLlama(sizes).runs.front().period.front();
+  block.norm = NormKind::kRmsNormPower;
+  block.arrangement = Arrangement::kSandwichNorm;
+  auto& attention = std::get<Attention>(block.mixer);
+  attention.qk_norm = QkNorm::kHead;
+  attention.qk_norm_kind = NormKind::kRmsNormPower;
+  attention.norms_values = true;
+  attention.window = slides ? 8 : 0;
+  attention.keys = keys;
+  attention.lender = keys != KeySource::kOwn && !slides ? 1 : 0;
+  auto& mlp = std::get<Mlp>(block.feed_forward);
+  mlp.activation = Activation::kGelu;
+  mlp.names_parts = true;
+  mlp.sparse_gate = sparse;
+  block.streams = MakeStreamLayer(hidden);
+  return block;
+}
+
+}  // namespace
+
+Architecture MakeGemma3n(const StreamSizes& sizes) {
+  Architecture architecture;
+  architecture.model_type = "gemma3n_text";
+  architecture.hidden_size = sizes.hidden;
+  architecture.vocab_size = 200;
+  architecture.tied_head = true;
+  architecture.scales_embedding = true;
+  architecture.logits_softcap = true;
+  architecture.final_norm = NormKind::kRmsNormPower;
+  architecture.streams = {.count = kStreams,
+                          .rows = 150,
+                          .width = kLayerWidth,
+                          .inputs = {"per_layer_model_projection", sizes.hidden, sizes.layers * kLayerWidth},
+                          .entry = {"altup_projections.*", sizes.hidden, sizes.hidden},
+                          .exit = {"altup_unembed_projections.*", sizes.hidden, sizes.hidden}};
+  const std::int64_t own = sizes.layers - sizes.borrowers;
+  for (std::int64_t i = 0; i < sizes.layers; ++i) {
+    const bool lends = sizes.borrowers > 0 && i < own && i >= own - 2;
+    const KeySource keys = i >= own ? KeySource::kBorrowed : lends ? KeySource::kLent : KeySource::kOwn;
+    Block block = MakeStreamBlock(sizes.hidden, i % 2 == 0, i < sizes.sparse, keys);
+    if (!architecture.runs.empty() && architecture.runs.back().period.front() == block) {
+      ++architecture.runs.back().repeats;
+    } else {
+      architecture.runs.push_back({{std::move(block)}, 1});
+    }
+  }
   return architecture;
 }
 

@@ -52,6 +52,18 @@ struct T5Sizes {
 
 Architecture MakeT5(const T5Sizes& sizes = {});
 
+/// Sizes of a decoder of Gemma 3n's kind.
+struct StreamSizes {
+  std::int64_t hidden = 64;
+  std::int64_t layers = 6;
+  std::int64_t borrowers = 2;  ///< of the layers, the last: they read earlier ones' keys and values
+  std::int64_t sparse = 2;     ///< the first
+};
+
+/// Four streams, 4 heads of 16 for 2 of keys, an MLP of 96, low-rank paths of 16, embeddings of 32 for each layer;
+/// every other layer has a window.
+Architecture MakeGemma3n(const StreamSizes& sizes = {});
+
 /// Full bf16 fine-tuning without autocast, flash attention, packed, one sequence of 2,048 tokens.
 Workload MakeWorkload(const LlamaSizes& sizes = {});
 
