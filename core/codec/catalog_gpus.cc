@@ -178,8 +178,31 @@ constexpr Known kGpuKeys = {"id",
                             "devices_per_board",
                             "release",
                             "note",
+                            "unconfirmed",
                             "derived",
                             "sources"};
+
+bool HasField(const ObjectReader& row, std::string_view path) {
+  std::size_t dot = path.find('.');
+  const JsonValue* value = row.Find(path.substr(0, dot));
+  while (value != nullptr && dot != path.npos) {
+    path.remove_prefix(dot + 1);
+    dot = path.find('.');
+    value = value->Find(path.substr(0, dot));
+  }
+  return value != nullptr;
+}
+
+/// Fields that are in doubt are fields of the row.
+void CheckUnconfirmed(const ObjectReader& row, const KnownNames& names) {
+  static constexpr FieldRule kUnconfirmed = rules::Texts(rules::Text("unconfirmed", 0, TextForm::kAny)).Items(1);
+  if (!CheckField(row, kUnconfirmed, names)) return;
+  for (const std::string& path : TextsOf(row, "unconfirmed")) {
+    if (HasField(row, path)) continue;
+    const std::string shown = Shortened(path);
+    row.Fault("unknown_field", "unconfirmed", Join({"names \"", shown, "\", which the row lacks"}), {{"value", shown}});
+  }
+}
 
 std::vector<std::string> ReadAliases(const ObjectReader& row, const KnownNames& names) {
   static constexpr FieldRule kAliases = rules::Texts(rules::Text("aliases", 80)).Items(1);
@@ -219,6 +242,7 @@ void ReadGpu(const ObjectReader& row, const KnownNames& names, Catalog& catalog)
   ReadSupports(row, gpu);
   CheckRest(row);
   CheckPlausible(row, gpu, bandwidth);
+  CheckUnconfirmed(row, names);
   if (row.Find("release") != nullptr) read.release = ReadRelease(row);
   gpu.source_ids = ReadSourceIds(row, names);
   RefuseSecond(row, catalog.gpus, gpu.id,

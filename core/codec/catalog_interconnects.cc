@@ -26,7 +26,7 @@ constexpr FieldRule kInterconnect[] = {
     Text("name", 120).Needed(),
     Choice("kind", "pcie nvlink infinity_fabric ethernet infiniband host_link host_memory nvme").Needed(),
     Count("generation", 1, 9),
-    Choice("per", "gpu slot port channel socket node drives").Needed(),
+    Choice("per", "gpu board slot port channel socket node drives").Needed(),
     Positive("one_way_GBps", 100000),
     Texts(Name("gpus", Table::kGpus)).Items(1),
     Rows("measured", kMeasured).Items(1),

@@ -49,8 +49,9 @@ constexpr FieldRule kServer[] = {
     Text("tested", 200),
     Text("note", 300),
     Texts(Choice("unconfirmed",
-                 "gpus link pcie_topology sockets cpu dimm_slots memory_max_GB memory_type network pcie_slots storage "
-                 "psu_count psu_W psu_redundancy power_W cooling height_U name price"))
+                 "name gpus gpus_max mount link link_gpus pcie_gen pcie_topology sockets cpu dimm_slots "
+                 "memory_max_GB memory_type nic_count nic_Gbps network pcie_slots storage psu_count psu_W "
+                 "psu_redundancy psu_efficiency power_W cooling form height_U weight_kg tested price"))
         .Items(1),
     Texts(Text("derived", 0, TextForm::kAny)).Items(1),
     Sources(),

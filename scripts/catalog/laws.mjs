@@ -8,9 +8,11 @@ const FLOPS_PER_BYTE = { low: 20, high: 700 }; // dense bf16 rate over memory ba
 const PRINTED_ROUNDING = 0.01; // sizes of cards and papers have two or three digits
 const MEASURED_OVER_PEAK = 1.15; // cards clock higher than the rate that their makers print
 const MEASURED_OVER_LINK = 1.3; // a switch that adds up moves less than it delivers
+const NO_NUMBERS = ["aliases", "supports", "unconfirmed", "derived", "sources"]; // lists and ids
 const UNSOURCED = ["devices_per_board"]; // follows from the name
 
 const lower = (text) => text.toLowerCase();
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const outside = (value, { low, high }) => value < low || value > high;
 
 /** Paths of all numbers in a value, a list counting as one. */
@@ -19,6 +21,10 @@ function numberPaths(value, path = "") {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([key, inner]) => numberPaths(inner, path ? `${path}.${key}` : key));
 }
+
+/** Whether objects within objects lead to something. */
+const hasField = (row, path) =>
+  path.split(".").reduce((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : null), row) !== null;
 
 /** Whether `path` or something that holds it has a source; `row` stands for the whole row, `link` for what describes it. */
 export function sourced(path, sources) {
@@ -57,7 +63,7 @@ function gpuLaws({ gpus }, report) {
   gpus.forEach((gpu, i) => {
     const at = (field) => `gpus[${i}].${field}`;
     const plain = Object.fromEntries(
-      Object.entries(gpu).filter(([key]) => !["aliases", "derived", "supports", "sources", ...UNSOURCED].includes(key)));
+      Object.entries(gpu).filter(([key]) => ![...NO_NUMBERS, ...UNSOURCED].includes(key)));
     for (const path of numberPaths(plain)) {
       if (!sourced(path, gpu.sources)) report("unsourced", at(path));
     }
@@ -75,6 +81,7 @@ function gpuLaws({ gpus }, report) {
       const most = MEASURED_OVER_PEAK * (gpu.dense_TFLOPS[dtype] ?? 0);
       if (measured > most) report("implausible", at(`measured_TFLOPS.${dtype}`));
     }
+    for (const path of gpu.unconfirmed ?? []) if (!hasField(gpu, path)) report("unknown_field", at("unconfirmed"));
     const named = /(\d+) ?GB\b/.exec(gpu.name);
     if (named && Number(named[1]) !== gpu.memory_GiB) report("implausible", at("name"));
     if (gpu.link === "none" && gpu.link_topology) report("implausible", at("link_topology"));

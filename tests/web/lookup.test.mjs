@@ -13,7 +13,7 @@ import {
   ageOf, boughtCards, boughtServers, converted, defaultsOf, exchangeOf, isDay, rentedWith, staleAfter, terms,
 } from "../../web/src/later/offers.js";
 import { modelFacts } from "../../web/src/later/origin.js";
-import { isDerived, isRecalled, serversFor, sourceIdsOf } from "../../web/src/later/rows.js";
+import { isDerived, isDoubtful, isRecalled, serversFor, sourceIdsOf } from "../../web/src/later/rows.js";
 import { serverFacts } from "../../web/src/later/server.js";
 
 const json = (name) => JSON.parse(readFileSync(new URL(`../../catalog/${name}.json`, import.meta.url), "utf8"));
@@ -30,6 +30,9 @@ test("a field's sources are its own, else those of what holds it", () => {
   for (const [path, ids] of rows) assert.deepEqual(sourceIdsOf(row, path), ids, path);
   assert.deepEqual(sourceIdsOf({ sources: { row: ["d"] } }, "cpu"), ["d"]);
   assert.ok(isDerived(row, "dense_TFLOPS.bf16") && !isDerived(row, "link") && !isDerived({ sources: {} }, "link"));
+  const doubted = { unconfirmed: ["dense_TFLOPS", "measured_TFLOPS.fp8"] };
+  const paths = ["dense_TFLOPS.bf16", "measured_TFLOPS.fp8", "measured_TFLOPS.bf16", "tdp_W"];
+  assert.deepEqual(paths.filter((path) => isDoubtful(doubted, path)), paths.slice(0, 2));
   assert.ok(isRecalled([{ grade: "D" }]) && !isRecalled([{ grade: "D" }, { grade: "C" }]) && !isRecalled([]));
 });
 

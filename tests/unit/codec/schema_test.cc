@@ -140,7 +140,8 @@ TEST(Schema, OfWhatTheFirstPartGot) {
   probe.Visit(Schema("interconnects"), Pointer("/interconnects"));
   const Json gpu = Schema("gpus")["items"]["properties"];
   const Pointer at("/gpus/0");
-  for (const char* key : {"aliases", "fp16_accumulate_TFLOPS", "sources"}) probe.Visit(gpu[key], at / key);
+  for (const char* key : {"aliases", "fp16_accumulate_TFLOPS", "unconfirmed", "sources"})
+    probe.Visit(gpu[key], at / key);
   probe.Visit(Schema("models")["items"]["properties"]["good_for"], Pointer("/models/0/good_for"));
   EXPECT_GT(probe.count(), 100);
 }

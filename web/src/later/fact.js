@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { disclosure } from "../views/view.js";
-import { isDerived, isRecalled, sourceIdsOf, sourcesNamed } from "./rows.js";
+import { isDerived, isDoubtful, isRecalled, sourceIdsOf, sourcesNamed } from "./rows.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../i18n.js").Words} Words */
@@ -33,7 +33,7 @@ export const factsOf = (row, sources) => (id, name, value, paths, what) => ({
   ...{ id, name, value, what },
   sources: sourcesNamed([...new Set(paths.flatMap((path) => sourceIdsOf(row, path)))], sources),
   derived: paths.some((path) => isDerived(row, path)),
-  doubtful: paths.some((path) => row.unconfirmed?.includes(path)),
+  doubtful: paths.some((path) => isDoubtful(row, path)),
 });
 
 /** @param {View["words"]} words @param {Source} source */

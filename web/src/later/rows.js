@@ -24,6 +24,9 @@ export function sourceIdsOf({ sources }, path) {
 /** Whether a field was computed from what its sources state. @param {Sourced} row @param {string} path */
 export const isDerived = ({ derived = [] }, path) => [...outwards(path)].some((at) => derived.includes(at));
 
+/** Whether sources differ on a field, or none confirms it. @param {Sourced} row @param {string} path */
+export const isDoubtful = ({ unconfirmed = [] }, path) => [...outwards(path)].some((at) => unconfirmed.includes(at));
+
 /** @param {string[]} ids @param {Map<string, Source>} sources @returns {Source[]} */
 export const sourcesNamed = (ids, sources) => ids.flatMap((id) => sources.get(id) ?? []);
 
