@@ -88,9 +88,11 @@ function vendorLaws(catalog, { vendor, servers, prices }, report) {
 function colourLaws({ vendor }, themes, report) {
   for (const [theme, colours] of Object.entries(vendor.colours ?? {})) {
     const page = { ...themes[theme], ...colours };
-    const pairs = [["accent", "paper"], ["accent", "panel"], ["on_accent", "accent"], ["accent_soft", "ink"]];
-    for (const [colour, other] of pairs) {
-      if (contrast(page[colour], page[other]) < 4.5) report("low_contrast", `vendor.colours.${theme}.${colour}`);
+    // What stands on the soft accent: all that a chosen or pointed-at option says, and buttons under the pointer.
+    const pairs = { accent: ["paper", "panel"], on_accent: ["accent"], accent_soft: ["ink", "ink_2", "accent"] };
+    for (const [colour, others] of Object.entries(pairs)) {
+      const weak = others.some((other) => contrast(page[colour], page[other]) < 4.5);
+      if (weak) report("low_contrast", `vendor.colours.${theme}.${colour}`);
     }
   }
 }
