@@ -36,6 +36,7 @@ constexpr FieldRule kInterconnect[] = {
 
 /// A row whose fields are all right.
 void CheckInterconnect(const ObjectReader& row) {
+  CheckPaths(row);
   const JsonValue* rate = row.Find("one_way_GBps");
   if (rate == nullptr) {
     if (row.Find("measured") == nullptr) row.Require("one_way_GBps");
