@@ -2,6 +2,7 @@
 // keep besides: no keys but those that count, each of its type also where the model's class would not look at it, and
 // none left to a class's default.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,29 +122,62 @@ constexpr Keys kAudio[] = {
      "conf_conv_kernel_size conf_num_attention_heads conf_num_hidden_layers hidden_size input_feat_size vocab_size"},
 };
 
-void CheckKeys(const ObjectReader& config, std::span<const Keys> groups, const KnownNames& names) {
-  if (!config.present()) return;
-  std::vector<std::string_view> known;
-  for (const Keys& group : groups) {
-    for (const std::string_view key : WordsOf(group.keys)) {
-      known.push_back(key);
-      FieldRule rule = group.rule;
-      rule.key = key;
-      if (!group.may_be_null || !config.IsNull(key)) CheckField(config, rule, names);
+/// The groups by key, put together once: most rows have a tenth of the keys that there are.
+class KeyTable {
+ public:
+  explicit KeyTable(std::span<const Keys> groups) {
+    for (const Keys& group : groups) {
+      for (const std::string_view key : WordsOf(group.keys)) {
+        keys_.push_back(key);
+        groups_.emplace_back(key, &group);
+        if (group.rule.needed) needed_.push_back(key);
+      }
     }
+    std::sort(groups_.begin(), groups_.end());
   }
-  config.RefuseUnknown(known);
+  const std::vector<std::string_view>& keys() const { return keys_; }
+  const std::vector<std::string_view>& needed() const { return needed_; }
+  /// Null where no group has the key.
+  const Keys* Find(std::string_view key) const {
+    const auto below = [](const auto& entry, std::string_view name) { return entry.first < name; };
+    const auto found = std::lower_bound(groups_.begin(), groups_.end(), key, below);
+    return found != groups_.end() && found->first == key ? found->second : nullptr;
+  }
+
+ private:
+  std::vector<std::string_view> keys_, needed_;
+  std::vector<std::pair<std::string_view, const Keys*>> groups_;
+};
+
+void CheckKeys(const ObjectReader& config, const KeyTable& table, const KnownNames& names) {
+  if (!config.present()) return;
+  for (const std::string_view key : table.needed()) config.Require(key);
+  bool all_known = true;
+  for (const JsonMember& member : config.members()) {
+    const Keys* group = table.Find(member.key);
+    all_known = all_known && group != nullptr;
+    if (group == nullptr || (group->may_be_null && config.IsNull(member.key))) continue;
+    FieldRule rule = group->rule;
+    rule.key = member.key;
+    rule.needed = false;
+    CheckField(config, rule, names);
+  }
+  if (!all_known) config.RefuseUnknown(table.keys());
 }
 
 /// Whatever the class of the model.
 bool CheckTypes(const ObjectReader& config, const KnownNames& names) {
+  static const KeyTable kOfConfig(kConfig);
+  static const KeyTable kOfText(kText);
+  static const KeyTable kOfVision(kVision);
+  static const KeyTable kOfAudio(kAudio);
   const std::size_t before = config.issues().size();
   const ObjectReader text(config, "text_config");
   const ObjectReader vision(config, "vision_config");
-  CheckKeys(config, kConfig, names);
-  CheckKeys(text, kText, names);
-  CheckKeys(vision, kVision, names);
-  CheckKeys(ObjectReader(config, "audio_config"), kAudio, names);
+  CheckKeys(config, kOfConfig, names);
+  CheckKeys(text, kOfText, names);
+  CheckKeys(vision, kOfVision, names);
+  CheckKeys(ObjectReader(config, "audio_config"), kOfAudio, names);
   if (text.present()) config.Require("vision_config");
   // A tower of convolutions is named; every other one is described.
   const bool is_named = vision.Find("architecture") != nullptr;

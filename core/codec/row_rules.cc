@@ -205,8 +205,11 @@ bool CheckFields(const ObjectReader& object, FieldRules rules, const KnownNames&
 
 bool CheckField(const ObjectReader& object, const FieldRule& rule, const KnownNames& names) {
   const std::size_t before = object.issues().size();
-  if (rule.needed) object.Require(rule.key);
-  if (const JsonValue* value = object.Find(rule.key)) CheckValue(object, rule, *value, names);
+  if (const JsonValue* value = object.Find(rule.key)) {
+    CheckValue(object, rule, *value, names);
+  } else if (rule.needed) {
+    object.Require(rule.key);
+  }
   return !HasMore(object.issues(), before);
 }
 
