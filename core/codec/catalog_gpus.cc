@@ -191,6 +191,7 @@ void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   gpu.compute_capability = TextOf(row, "compute_capability");
   gpu.memory_bytes = NumberOf(row, "memory_GiB") * kGiB;
   gpu.usable_bytes = NumberOf(row, "memory_usable_MiB") * kMiB;
+  gpu.board_power_watts = NumberOf(row, "tdp_W");
   gpu.source_ids = SourceIdsOf(row);
   ReadSupports(row, gpu);
   CheckGpu(row, gpu);

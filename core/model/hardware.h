@@ -19,6 +19,7 @@ struct Gpu {
   double memory_bytes = 0;         ///< as marketed
   double usable_bytes = 0;         ///< as nvidia-smi shows the card's total, ECC as shipped
   bool usable_is_derived = false;  ///< no source shows the card's total: taken from the smallest share seen elsewhere
+  double board_power_watts = 0;    ///< the most that the card may draw
   std::vector<Dtype> dtypes;       ///< what its matrix units compute in
   std::vector<std::string> source_ids;
 };

@@ -1,0 +1,129 @@
+#include "core/cost/rented.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace tunefit {
+namespace {
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// `part` stands in `text`, whatever their case.
+bool Holds(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) { return Lower(a) == Lower(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+bool IsWished(const Offer& offer, const Pricing& pricing) {
+  if (pricing.term && offer.term != *pricing.term) return false;
+  if (pricing.provider.size() > 0 &&
+      (offer.provider.size() != pricing.provider.size() || !Holds(offer.provider, pricing.provider))) {
+    return false;
+  }
+  return Holds(offer.region, pricing.region);
+}
+
+RentedLine LineOf(const Offer& offer, const CostedRun& run, Currency currency, double eur_per_usd) {
+  RentedLine line;
+  line.offer = &offer;
+  line.machines = MachinesFor(run.time.gpus, offer.gpus);
+  line.gpus_idle = line.machines * offer.gpus - run.time.gpus;
+  const Money one = MachinePricePerHour(offer);
+  line.price_per_hour = static_cast<double>(line.machines) * AmountIn(currency, one, eur_per_usd);
+  line.cost = RentCost(run.time.seconds, line.price_per_hour);
+  if (!offer.covers_machine) line.notes.Add(CostNote::kHostNotIncluded);
+  if (line.machines > 1) line.notes.Add(CostNote::kSeveralMachines);
+  if (line.gpus_idle > 0) line.notes.Add(CostNote::kGpusIdle);
+  return line;
+}
+
+bool IsCheaper(const RentedLine& a, const RentedLine& b) {
+  const auto key = [](const RentedLine& line) {
+    const Offer& offer = *line.offer;
+    return std::tie(line.cost.expected, offer.provider, offer.instance, offer.region, offer.provenance.date);
+  };
+  return key(a) < key(b);
+}
+
+/// Names what there is instead of what was wished.
+void RemarkOnWish(const char* field, const std::string& wish, std::string known, Issues& issues) {
+  issues.push_back({.code = "unknown_value",
+                    .field = field,
+                    .message = std::string(field) + " is \"" + wish + "\", and the catalog has no offer there with " +
+                               "this GPU; it has " + (known.empty() ? "none at all" : known) + ".",
+                    .severity = Severity::kWarning,
+                    .values = {{"value", wish}, {"known", std::move(known)}}});
+}
+
+/// Every name once, in order, divided by commas.
+std::string Listed(std::span<const Offer> offers, std::string Offer::*name) {
+  std::vector<std::string_view> names;
+  for (const Offer& offer : offers) {
+    if (!(offer.*name).empty()) names.push_back(offer.*name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string listed;
+  for (const std::string_view each : names) {
+    if (!listed.empty()) listed += ", ";
+    listed += each;
+  }
+  return listed;
+}
+
+void RemarkOnWishes(std::span<const Offer> offers, const Pricing& pricing, Issues& issues) {
+  Pricing provider_alone;
+  provider_alone.provider = pricing.provider;
+  const bool has_provider =
+      std::any_of(offers.begin(), offers.end(), [&](const Offer& offer) { return IsWished(offer, provider_alone); });
+  if (!has_provider) {
+    RemarkOnWish("pricing.provider", pricing.provider, Listed(offers, &Offer::provider), issues);
+    return;
+  }
+  const bool has_region = std::any_of(offers.begin(), offers.end(),
+                                      [&](const Offer& offer) { return Holds(offer.region, pricing.region); });
+  if (!has_region) RemarkOnWish("pricing.region", pricing.region, Listed(offers, &Offer::region), issues);
+}
+
+}  // namespace
+
+std::int64_t MachinesFor(std::int64_t gpus, std::int64_t gpus_of_one) { return (gpus + gpus_of_one - 1) / gpus_of_one; }
+
+Range RentCost(const Range& seconds, double price_per_hour) { return seconds * (price_per_hour / kSecondsPerHour); }
+
+std::vector<RentedLine> RentedLines(const CostedRun& run, const Prices& prices, const Pricing& pricing,
+                                    Currency currency, Issues& issues) {
+  const std::span<const Offer> offers = prices.OffersWith(run.gpu->id);
+  std::vector<RentedLine> lines;
+  for (const Offer& offer : offers) {
+    if (!IsWished(offer, pricing)) continue;
+    lines.push_back(LineOf(offer, run, currency, prices.defaults.eur_per_usd.value.expected));
+  }
+  if (lines.empty()) RemarkOnWishes(offers, pricing, issues);
+  std::sort(lines.begin(), lines.end(), IsCheaper);
+  if (!pricing.hourly_price && !pricing.gpu_per_hour) return lines;
+  RentedLine own;
+  own.price_per_hour =
+      pricing.hourly_price ? *pricing.hourly_price : *pricing.gpu_per_hour * static_cast<double>(run.time.gpus);
+  own.cost = RentCost(run.time.seconds, own.price_per_hour);
+  lines.insert(lines.begin(), std::move(own));
+  return lines;
+}
+
+std::int64_t ReferenceLine(const std::vector<RentedLine>& lines, const Pricing& pricing) {
+  const RentalTerm term = pricing.term.value_or(RentalTerm::kOnDemand);
+  std::int64_t doubtful = -1;
+  std::int64_t place = -1;
+  for (const RentedLine& line : lines) {
+    ++place;
+    if (line.offer == nullptr) return place;
+    if (line.offer->term != term || !line.offer->covers_machine) continue;
+    if (!line.offer->provenance.low_confidence) return place;
+    if (doubtful < 0) doubtful = place;
+  }
+  return doubtful;
+}
+
+}  // namespace tunefit
