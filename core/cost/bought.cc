@@ -64,7 +64,7 @@ class Shop {
   std::optional<Purchase> BareAndCards() const {
     const Machine& machine = *run_.machine;
     const Rows bare = Believed(
-        prices_.machines, [&](const PurchasePrice& price) { return price.server == machine.id && price.gpu.empty(); });
+        prices_.machines, [&](const PurchasePrice& price) { return price.server == machine.id && price.kind == PurchaseKind::kBarebone; });
     std::optional<Purchase> purchase = Cards();
     if (bare.empty() || !purchase) return {};
     const std::int64_t machines = MachinesFor(run_.time.gpus, machine.gpus_max);
@@ -73,9 +73,7 @@ class Shop {
     purchase->machines = machines;
     purchase->is_of_machines = true;
     purchase->notes.Remove(CostNote::kHostNotIncluded);
-    const bool barebone = std::any_of(
-        bare.begin(), bare.end(), [](const PurchasePrice* price) { return price->kind == PurchaseKind::kBarebone; });
-    if (barebone) purchase->notes.Add(CostNote::kProcessorsNotIncluded);
+    purchase->notes.Add(CostNote::kProcessorsNotIncluded);
     return purchase;
   }
 

@@ -171,9 +171,13 @@ export const market = {
   "price.default.eur_per_usd": "Rate of exchange",
   "price.default.support_share": "Support, as a share of the hardware’s price",
   "price.default.rdimm_64GB": "Memory module of 64 GB",
+  "price.default.grid_co2": "CO2 of a kilowatt-hour",
+  "price.default.lifetime": "Years over which machines are written off",
   "price.unit.EUR_per_kWh": "€ {value} a kWh",
   "price.unit.ratio": "{value}",
   "price.unit.EUR_per_USD": "{value} EUR a USD",
   "price.unit.per_year": "{value} a year",
   "price.unit.USD": "$ {value}",
+  "price.unit.g_per_kWh": "{value} g a kWh",
+  "price.unit.years": "{value} years",
 };

@@ -171,9 +171,13 @@ export const market = {
   "price.default.eur_per_usd": "Wisselkoers",
   "price.default.support_share": "Onderhoud, als deel van de prijs van de hardware",
   "price.default.rdimm_64GB": "Geheugenmodule van 64 GB",
+  "price.default.grid_co2": "CO2 van een kilowattuur",
+  "price.default.lifetime": "Jaren waarover machines worden afgeschreven",
   "price.unit.EUR_per_kWh": "€ {value} per kWh",
   "price.unit.ratio": "{value}",
   "price.unit.EUR_per_USD": "{value} EUR per USD",
   "price.unit.per_year": "{value} per jaar",
   "price.unit.USD": "$ {value}",
+  "price.unit.g_per_kWh": "{value} g per kWh",
+  "price.unit.years": "{value} jaar",
 };
