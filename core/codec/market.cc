@@ -1,10 +1,12 @@
 #include "core/codec/market.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/codec/catalog_rows.h"
 #include "core/codec/market_parts.h"
 #include "core/codec/words.h"
+#include "core/cost/energy.h"
 
 namespace tunefit {
 namespace {
@@ -39,6 +41,15 @@ const CatalogServer* Market::FindServer(std::string_view id) const {
   return nullptr;
 }
 
+Machine MachineOf(const CatalogServer& server, const Catalog& catalog) {
+  double hottest_card_watts = 0;
+  for (const std::string& id : server.gpus) {
+    const Gpu* gpu = catalog.FindGpu(id);
+    if (gpu != nullptr) hottest_card_watts = std::max(hottest_card_watts, gpu->board_power_watts);
+  }
+  return {server.id, server.gpus_max, HostWatts(server.power_watts, server.gpus_max, hottest_card_watts)};
+}
+
 Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues) {
   static constexpr std::string_view kKnown[] = {"meta", "servers", "prices", "vendor"};
   Market market;
@@ -55,6 +66,7 @@ Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues)
   ReadServers(bundle, names, market);
   CheckPrices(bundle, names, {catalog, market, date});
   CheckVendor(bundle, names, {catalog, market, date});
+  if (issues.empty()) KeepPrices(bundle, market.prices);
   return market;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/codec/catalog.h"
+#include "core/cost/run_time.h"
 #include "core/model/issue.h"
 
 namespace tunefit {
@@ -16,16 +17,20 @@ struct CatalogServer {
   std::vector<std::string> gpus;              ///< ids of the GPUs that a source names for it
   std::vector<std::string> gpus_unconfirmed;  ///< ids of those of the same form that nobody confirmed
   std::int64_t gpus_max = 0;
+  double power_watts = 0;  ///< of the whole machine under load, for planning; 0 where nobody says
 };
 
-/// The second part of the catalog, as far as the core uses it. Prices and the vendor's words are checked and left to
-/// the page.
+/// The second part of the catalog, as far as the core uses it. The vendor's words are checked and left to the page.
 struct Market {
   std::vector<CatalogServer> servers;
+  Prices prices;
 
   /// By id, without regard to case. Null when there is none.
   const CatalogServer* FindServer(std::string_view id) const;
 };
+
+/// What core/cost asks of a machine; its host's power follows from that of the hottest card that a source names for it.
+Machine MachineOf(const CatalogServer& server, const Catalog& catalog);
 
 /// Reads the second bundle, `{"meta", "servers", "prices", "vendor"}`, whose GPUs and sources are those of the first.
 /// All faults are added to `issues`, with the dotted path in the bundle as their field; rules over several values are

@@ -27,6 +27,9 @@ struct PriceContext {
 void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context);
 void CheckVendor(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context);
 
+/// The prices of a bundle without faults: those of the providers and servers that the vendor shows, and its own first.
+void KeepPrices(const ObjectReader& bundle, Prices& kept);
+
 /// What holds for every price, whoever asks it: `implausible` where `low` is over `high`, `expected` is not between
 /// them, or the date is later than the bundle's; `gpu_not_in_server` and `too_many_gpus_in_server` where the row names
 /// a machine. Of a row whose fields are all right.

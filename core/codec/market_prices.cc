@@ -26,7 +26,8 @@ constexpr Default kDefaults[] = {
     {"rdimm_64GB", "USD", kAboveZero, 1e6},          {"grid_co2", "g_per_kWh", 0, 5000},
     {"lifetime", "years", kAboveZero, 100},
 };
-constexpr FieldRule kDefaultId = Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB grid_co2 lifetime").Needed();
+constexpr FieldRule kDefaultId =
+    Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB grid_co2 lifetime").Needed();
 constexpr FieldRule kYear = Text("date", 0, TextForm::kDate).Needed();
 constexpr FieldRule kConfidence = Choice("confidence", "low");
 

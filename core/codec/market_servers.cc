@@ -95,6 +95,7 @@ void ReadServer(const ObjectReader& row, Market& market) {
   server.gpus = TextsOf(row, "gpus");
   server.gpus_unconfirmed = TextsOf(row, "gpus_unconfirmed");
   server.gpus_max = row.Count("gpus_max", 1, kMostGpus).value_or(0);
+  server.power_watts = NumberOf(row, "power_W");
   for (const std::string& gpu : server.gpus_unconfirmed) {
     if (std::find(server.gpus.begin(), server.gpus.end(), gpu) == server.gpus.end()) continue;
     row.Fault("implausible", "gpus_unconfirmed", "holds a GPU that is confirmed", {{"value", gpu}});

@@ -38,7 +38,7 @@ struct CostedRun {
   const Machine* machine = nullptr;  ///< null where the request names none
 };
 
-/// What has to be said beside an amount; core/cost/notes.cc has the codes.
+/// What has to be said beside an amount; CostNoteName has the codes.
 enum class CostNote : std::uint8_t {
   kWithoutVat,
   kEgressLeftOut,          ///< traffic out of a cloud, and storage, are charged besides
