@@ -79,6 +79,11 @@ export interface Method {
   vision_tower?: "frozen" | "trained";
 }
 
+/** `spot` may be taken away; `community` and `marketplace` are other people's machines; `flex_start` begins when there is
+ *  room, `calendar` is booked ahead. */
+export type RentalTerm =
+  "on_demand" | "spot" | "community" | "marketplace" | "flex_start" | "calendar" | "one_year" | "three_years";
+
 export interface Request {
   version: 1;
   /** Catalog id, Hugging Face id or alias (any case), or a Hugging Face config.json. */
@@ -203,16 +208,46 @@ export interface Request {
    *  and `pricing` below, are checked and passed on; a note `not_modelled` says that nothing is computed from them yet. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
+  /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is
+   *  left out otherwise is taken from the catalog, or its line is left out of the report. A 0 that something would be
+   *  divided by is refused. */
   pricing?: {
     currency?: "EUR" | "USD";
+    /** The only provider asked for, in any case. */
     provider?: string;
+    /** Text within the region of an offer, in any case. */
     region?: string;
+    /** The only kind of renting asked for; left out, all are listed. */
+    term?: RentalTerm;
+    /** An hour of everything that the run rents, machines and GPUs together; stands before `gpu_per_hour`. */
+    hourly_price?: number;
+    /** An hour of one GPU, with its share of the machine. */
     gpu_per_hour?: number;
+    /** Of everything that is bought for the run; stands before `server_price`. */
+    purchase_price?: number;
+    /** Of one machine with its GPUs. */
     server_price?: number;
     electricity_per_kwh?: number;
+    /** Power of the building over that of its computers: 1 where its room is not charged for. */
     pue?: number;
+    /** Years over which a purchase is written off. */
     lifetime_years?: number;
+    /** Share of the price that a sale brings at the end; left out, nothing. */
+    residual_share?: number;
+    /** Share of all hours in which the machine works, over 0; left out, all of them. */
     utilisation?: number;
+    /** Service contract: share of the price, a year. Left out, the catalog's for machines, and none for cards. */
+    support_share?: number;
+    /** Of everything that is bought. */
+    rack_per_month?: number;
+    /** Of the electricity. */
+    grid_g_co2_per_kwh?: number;
+    /** Whole runs before the one that counts. */
+    trials?: number;
+    /** Share of the run's compute that is lost to failures. */
+    failed_share?: number;
+    /** People's hours on the data. */
+    data_work?: { hours: number; rate_per_hour: number };
   };
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/codec/json_reader.h"
+#include "core/cost/pricing.h"
 
 namespace tunefit {
 
@@ -119,12 +120,15 @@ struct RequestFields {
   Field<Word> gpu, server, interconnect;
   /// Checked and passed on as written: they do not change memory.
   const JsonValue *dataset = nullptr, *pricing = nullptr;
+  Pricing prices;  ///< `pricing`, read; what a number without a fault says is within its limits
 };
 
 /// Reads the members of a request. All faults are added to the reader's issues.
 RequestFields ReadRequestFields(const ObjectReader& request);
 
-/// Reads what is checked and passed on: `dataset` and `pricing`.
+/// Reads `pricing`: every number within core/cost's limits, which are over 0 for whatever something is divided by.
+void ReadPricing(const ObjectReader& request, RequestFields& fields);
+/// Reads what is checked and passed on: `dataset`, and `pricing`.
 void ReadPassedOn(const ObjectReader& request, RequestFields& fields);
 
 /// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model

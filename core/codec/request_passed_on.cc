@@ -18,30 +18,11 @@ const JsonValue* ReadDataset(const ObjectReader& request) {
   return request.Find("dataset");
 }
 
-const JsonValue* ReadPricing(const ObjectReader& request) {
-  static constexpr Known kKnown = {"currency",     "provider",       "region",
-                                   "gpu_per_hour", "server_price",   "electricity_per_kwh",
-                                   "pue",          "lifetime_years", "utilisation"};
-  const ObjectReader pricing(request, "pricing");
-  pricing.RefuseUnknown(kKnown);
-  static constexpr Known kCurrencies = {"EUR", "USD"};
-  pricing.Choice("currency", kCurrencies);
-  pricing.Text("provider");
-  pricing.Text("region");
-  pricing.Number("gpu_per_hour", 0, 1e6);
-  pricing.Number("server_price", 0, 1e9);
-  pricing.Number("electricity_per_kwh", 0, 1000);
-  pricing.Number("pue", 1, 10);
-  pricing.Number("lifetime_years", 0, 100);
-  pricing.Number("utilisation", 0, 1);
-  return request.Find("pricing");
-}
-
 }  // namespace
 
 void ReadPassedOn(const ObjectReader& request, RequestFields& fields) {
   fields.dataset = ReadDataset(request);
-  fields.pricing = ReadPricing(request);
+  ReadPricing(request, fields);
 }
 
 }  // namespace tunefit
