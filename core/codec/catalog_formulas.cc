@@ -9,6 +9,10 @@ namespace {
 constexpr std::string_view kOverheads[] = {"library_workspace", "live_spread",        "allocator_slack",
                                            "cuda_context",      "collective_buffers", "paged_optimizer_states"};
 
+/// What a cost rests on that is not the request's own (core/codec/report_cost.cc).
+constexpr std::string_view kCostLines[] = {"rent",    "token_service", "energy",      "emissions",
+                                           "support", "amortisation",  "electricity", "break_even"};
+
 /// Whatever a report may list has a formula.
 void CheckComplete(const ObjectReader& bundle, const Catalog& catalog) {
   const auto need = [&](std::string_view of) {
@@ -18,6 +22,7 @@ void CheckComplete(const ObjectReader& bundle, const Catalog& catalog) {
   };
   for (int term = 0; term < kTermCount; ++term) need(TermName(static_cast<Term>(term)));
   for (const std::string_view overhead : kOverheads) need(overhead);
+  for (const std::string_view line : kCostLines) need(line);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "core/codec/json_writer.h"
 #include "core/codec/report.h"
+#include "core/cost/cost_report.h"
 
 // The parts of a report, each appended under its key.
 
@@ -17,5 +19,11 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
 void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
 void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer);
+/// `cost`, as wasm/tunefit.d.ts describes it; null without a report. In a summary (`full` false) only the line that
+/// break-even is held against stands under `rented`, and notes of rows, sources and the chart's points are left out.
+/// `disk` may be null.
+void WriteCost(JsonWriter& writer, const CostReport* report, const DiskUse* disk, const Catalog& catalog, bool full);
+/// Appends the ids of all sources that WriteCost names, with repetitions. Views into the prices.
+void AddCostSources(const CostReport& report, std::vector<std::string_view>& ids);
 
 }  // namespace tunefit

@@ -65,6 +65,10 @@ class CostNotes {
   void Add(CostNote note) { bits_ |= Bit(note); }
   void Remove(CostNote note) { bits_ &= ~Bit(note); }
   bool Has(CostNote note) const { return (bits_ & Bit(note)) != 0; }
+  friend CostNotes operator|(CostNotes a, CostNotes b) {
+    a.bits_ |= b.bits_;
+    return a;
+  }
 
  private:
   static constexpr std::uint32_t Bit(CostNote note) { return std::uint32_t{1} << static_cast<std::uint32_t>(note); }
