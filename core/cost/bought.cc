@@ -63,8 +63,9 @@ class Shop {
   /// The machine that is named without cards, and the cards.
   std::optional<Purchase> BareAndCards() const {
     const Machine& machine = *run_.machine;
-    const Rows bare = Believed(
-        prices_.machines, [&](const PurchasePrice& price) { return price.server == machine.id && price.kind == PurchaseKind::kBarebone; });
+    const Rows bare = Believed(prices_.machines, [&](const PurchasePrice& price) {
+      return price.server == machine.id && price.kind == PurchaseKind::kBarebone;
+    });
     std::optional<Purchase> purchase = Cards();
     if (bare.empty() || !purchase) return {};
     const std::int64_t machines = MachinesFor(run_.time.gpus, machine.gpus_max);

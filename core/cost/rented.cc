@@ -13,12 +13,12 @@ char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 /// `part` stands in `text`, whatever their case.
 bool Holds(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) { return Lower(a) == Lower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+  return part.empty() || std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
 bool IsWished(const Offer& offer, const Pricing& pricing) {
   if (pricing.term && offer.term != *pricing.term) return false;
-  if (pricing.provider.size() > 0 &&
+  if (!pricing.provider.empty() &&
       (offer.provider.size() != pricing.provider.size() || !Holds(offer.provider, pricing.provider))) {
     return false;
   }
@@ -52,16 +52,27 @@ void RemarkOnWish(const char* field, const std::string& wish, std::string known,
   issues.push_back({.code = "unknown_value",
                     .field = field,
                     .message = std::string(field) + " is \"" + wish + "\", and the catalog has no offer there with " +
-                               "this GPU; it has " + (known.empty() ? "none at all" : known) + ".",
+                               "this GPU; it has " + (known.empty() ? "none that names one" : known) + ".",
                     .severity = Severity::kWarning,
                     .values = {{"value", wish}, {"known", std::move(known)}}});
 }
 
-/// Every name once, in order, divided by commas.
-std::string Listed(std::span<const Offer> offers, std::string Offer::*name) {
+using Offers = std::vector<const Offer*>;
+
+Offers Wished(const Offers& offers, const Pricing& pricing) {
+  Offers wished;
+  for (const Offer* offer : offers) {
+    if (IsWished(*offer, pricing)) wished.push_back(offer);
+  }
+  return wished;
+}
+
+/// What the offers have, every name once, in order, divided by commas.
+template <typename NameOf>
+std::string Listed(const Offers& offers, NameOf name_of) {
   std::vector<std::string_view> names;
-  for (const Offer& offer : offers) {
-    if (!(offer.*name).empty()) names.push_back(offer.*name);
+  for (const Offer* offer : offers) {
+    if (!name_of(*offer).empty()) names.push_back(name_of(*offer));
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -73,18 +84,26 @@ std::string Listed(std::span<const Offer> offers, std::string Offer::*name) {
   return listed;
 }
 
-void RemarkOnWishes(std::span<const Offer> offers, const Pricing& pricing, Issues& issues) {
-  Pricing provider_alone;
-  provider_alone.provider = pricing.provider;
-  const bool has_provider =
-      std::any_of(offers.begin(), offers.end(), [&](const Offer& offer) { return IsWished(offer, provider_alone); });
-  if (!has_provider) {
-    RemarkOnWish("pricing.provider", pricing.provider, Listed(offers, &Offer::provider), issues);
-    return;
+/// The first of the wishes that leaves no offer, and what those had that were left until then.
+void RemarkOnWishes(std::span<const Offer> all, const Pricing& pricing, Issues& issues) {
+  Offers offers;
+  for (const Offer& offer : all) offers.push_back(&offer);
+  if (offers.empty()) return;
+  Pricing asked;
+  asked.provider = pricing.provider;
+  const Offers of_provider = Wished(offers, asked);
+  if (of_provider.empty()) {
+    const auto provider = [](const Offer& offer) { return std::string_view(offer.provider); };
+    return RemarkOnWish("pricing.provider", pricing.provider, Listed(offers, provider), issues);
   }
-  const bool has_region = std::any_of(offers.begin(), offers.end(),
-                                      [&](const Offer& offer) { return Holds(offer.region, pricing.region); });
-  if (!has_region) RemarkOnWish("pricing.region", pricing.region, Listed(offers, &Offer::region), issues);
+  asked.region = pricing.region;
+  const Offers of_region = Wished(of_provider, asked);
+  if (of_region.empty()) {
+    const auto region = [](const Offer& offer) { return std::string_view(offer.region); };
+    return RemarkOnWish("pricing.region", pricing.region, Listed(of_provider, region), issues);
+  }
+  const auto term = [](const Offer& offer) { return RentalTermName(offer.term); };
+  RemarkOnWish("pricing.term", std::string(RentalTermName(*pricing.term)), Listed(of_region, term), issues);
 }
 
 }  // namespace
