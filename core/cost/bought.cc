@@ -197,7 +197,7 @@ std::optional<BoughtCost> BoughtCostOf(const CostedRun& run, const Prices& price
   cost.per_hour.support = YearlyPerHour(Times(price, support), cost.utilisation);
   const double rack_per_year = kMonthsPerYear * pricing.rack_per_month.value_or(0);
   cost.per_hour.rack = YearlyPerHour(Exactly(rack_per_year), cost.utilisation);
-  const Range hours = run.time.seconds * (1 / kSecondsPerHour);
+  const Range hours = HoursOf(run.time.seconds);
   if (energy != nullptr) {
     const double kilowatts = energy->watts() / 1000;
     cost.per_hour.electricity = Times(energy->pue, energy->price_per_kwh) * kilowatts;

@@ -28,7 +28,7 @@ double GpuWatts(std::int64_t gpus, double board_power_watts, double load_share) 
 }
 
 Range EnergyKwh(double watts, const Range& seconds, const Range& pue) {
-  return Times(seconds, pue) * (watts / kWattsPerKilowatt / kSecondsPerHour);
+  return Times(HoursOf(seconds), pue) * (watts / kWattsPerKilowatt);
 }
 
 Range CarbonKg(const Range& kwh, const Range& g_co2_per_kwh) {

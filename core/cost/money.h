@@ -27,6 +27,8 @@ inline constexpr double kHoursPerYear = 24 * 365.25;
 inline constexpr double kMonthsPerYear = 12;
 inline constexpr double kHoursPerMonth = kHoursPerYear / kMonthsPerYear;
 
+Range HoursOf(const Range& seconds);
+
 /// All three the same: what is known exactly, as a request's own price is.
 constexpr Range Exactly(double value) { return {value, value, value}; }
 

@@ -110,7 +110,7 @@ void RemarkOnWishes(std::span<const Offer> all, const Pricing& pricing, Issues& 
 
 std::int64_t MachinesFor(std::int64_t gpus, std::int64_t gpus_of_one) { return (gpus + gpus_of_one - 1) / gpus_of_one; }
 
-Range RentCost(const Range& seconds, double price_per_hour) { return seconds * (price_per_hour / kSecondsPerHour); }
+Range RentCost(const Range& seconds, double price_per_hour) { return HoursOf(seconds) * price_per_hour; }
 
 std::vector<RentedLine> RentedLines(const CostedRun& run, const Prices& prices, const Pricing& pricing,
                                     Currency currency, Issues& issues) {
