@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/trace/step.h"
+
+// What a step computes, summed from its trace.
+
+namespace tunefit {
+
+/// Of one micro-batch, by why it is computed.
+struct Flops {
+  double forward = 0;
+  double recompute = 0;
+  double backward = 0;
+
+  double total() const { return forward + recompute + backward; }
+};
+
+/// Work of one micro-batch on one rank.
+struct MicroBatchWork {
+  Flops matmul;        ///< products of 16 bits and more
+  Flops matmul_fp8;    ///< those whose operands are in FP8
+  Flops attention;     ///< of fused kernels
+  double bytes = 0;    ///< moved by all other kernels
+  double kernels = 0;  ///< launched
+};
+
+/// TIM-1  Sums over sections, as often as each stands for. Attention counts what its kernel computes: half the scores
+/// where it knows the causal order, those of the window where there is one.
+MicroBatchWork WorkOf(const Step& step, const Axes& axes);
+
+/// TIM-2  Operations of one product.
+double FlopsOf(const Matmul& matmul, const Axes& axes);
+
+/// TIM-3  Operations of one fused attention kernel, forward or backward.
+double FlopsOf(const FusedScores& scores, const Axes& axes);
+
+}  // namespace tunefit
