@@ -89,6 +89,25 @@ const CatalogServer* FindServer(RequestReading& reading, const Market* market) {
   return nullptr;
 }
 
+/// A run of several GPUs fills one server after another, unless the request says how many each holds: no more than it
+/// takes.
+void FillServer(RequestReading& reading, const CatalogServer& server) {
+  Field<std::int64_t>& per_node = reading.completed.parallel.gpus_per_node;
+  const std::int64_t gpus = reading.completed.parallel.gpus.value_or(1);
+  const std::string high = std::to_string(server.gpus_max);
+  if (!per_node && gpus > 1) {
+    per_node = server.gpus_max;
+    reading.assumptions.push_back({.field = "parallel.gpus_per_node", .value = high, .reason = "server_holds"});
+  }
+  const std::int64_t held = std::min(gpus, per_node.value_or(1));
+  if (held <= server.gpus_max) return;
+  const std::string value = std::to_string(held);
+  AddIssue(reading.issues, "too_many_gpus_in_server", "parallel.gpus_per_node",
+           Join({"The ", server.name, " takes ", high, server.gpus_max == 1 ? " GPU" : " GPUs", " at most, not ", value,
+                 "."}),
+           {{"value", value}, {"high", high}, {"server", server.name}});
+}
+
 /// The server takes the GPU, and as many of them as the request says one holds.
 void CheckServer(RequestReading& reading, const CatalogServer& server) {
   if (reading.gpu != nullptr) {
@@ -107,13 +126,7 @@ void CheckServer(RequestReading& reading, const CatalogServer& server) {
                {{"value", gpu.name}, {"server", server.name}});
     }
   }
-  const Field<std::int64_t>& per_node = reading.completed.parallel.gpus_per_node;
-  if (!per_node || *per_node <= server.gpus_max) return;
-  const std::string value = std::to_string(*per_node);
-  const std::string high = std::to_string(server.gpus_max);
-  AddIssue(reading.issues, "too_many_gpus_in_server", "parallel.gpus_per_node",
-           Join({"The ", server.name, " takes ", high, " GPUs at most, not ", value, "."}),
-           {{"value", value}, {"high", high}, {"server", server.name}});
+  FillServer(reading, server);
 }
 
 void ReadTree(RequestReading& reading, std::string_view text) {

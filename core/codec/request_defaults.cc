@@ -353,6 +353,7 @@ void Completer::CompleteParallel() {
     parallel.gpus = 1;
     Assume("parallel.gpus", "1", "single_gpu");
   }
+  if (*parallel.gpus > 1) Take(parallel.gpus_per_node, Parallel().gpus_per_node, "parallel.gpus_per_node");
   // More ranks than share a model hold copies of it, which is what data parallelism without a word about it is.
   const std::int64_t shared = parallel.tensor.value_or(1) * parallel.pipeline.value_or(1);
   const bool copies = *parallel.gpus > shared;

@@ -12,18 +12,20 @@ namespace {
 void CheckDtypes(RequestReading& reading) {
   if (reading.gpu == nullptr) return;
   const Precision& precision = reading.workload.precision;
-  const auto check = [&](const char* field, Dtype dtype) {
+  const char* narrower = ComputesIn(*reading.gpu, Dtype::kBf16) ? "bf16" : "fp16";
+  const auto check = [&](const char* field, Dtype dtype, const char* other) {
     if (ComputesIn(*reading.gpu, dtype)) return false;
-    const char* other = dtype == Dtype::kFp8 ? "bf16" : "fp16";
     AddIssue(reading.issues, "dtype_unsupported", field,
              Join({"The ", reading.gpu->name, " does not compute in ", DtypeName(dtype), "; choose ", other,
                    " or another card."}),
              {{"value", DtypeName(dtype)}, {"gpu", reading.gpu->name}, {"other", other}}, Severity::kWarning);
     return true;
   };
-  if (precision.fp8_products && check("precision.compute", Dtype::kFp8)) return;
-  if (!check("precision.compute", precision.compute) && !precision.autocast) {
-    check("precision.weights", precision.weights);
+  // transformers' fine-grained FP8 multiplies in FP8, too.
+  if (reading.workload.quantization.kind == QuantizationKind::kFp8) check("quantization.kind", Dtype::kFp8, "nf4");
+  if (precision.fp8_products && check("precision.compute", Dtype::kFp8, narrower)) return;
+  if (!check("precision.compute", precision.compute, narrower) && !precision.autocast) {
+    check("precision.weights", precision.weights, narrower);
   }
 }
 

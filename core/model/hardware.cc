@@ -19,8 +19,9 @@ bool ComputesIn(const Gpu& gpu, Dtype dtype) {
 }
 
 bool RunsFlashAttention2(const Gpu& gpu) {
+  if (gpu.vendor == "AMD") return true;
   const int major = CapabilityMajor(gpu);
-  return gpu.vendor != "NVIDIA" || major == 0 || major >= 8;
+  return gpu.vendor == "NVIDIA" && (major == 0 || major >= 8);
 }
 
 }  // namespace tunefit

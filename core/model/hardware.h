@@ -14,7 +14,7 @@ struct Gpu {
   std::string name;
   std::string vendor;
   std::string architecture;  ///< "Hopper", "Ada" ...
-  std::string segment;       ///< "consumer", "workstation", "data-center"
+  std::string segment;       ///< "consumer", "workstation", "desktop", "datacenter"
   std::string compute_capability;
   double memory_bytes = 0;         ///< as marketed
   double usable_bytes = 0;         ///< as nvidia-smi shows the card's total, ECC as shipped
@@ -29,7 +29,8 @@ int CapabilityMajor(const Gpu& gpu);
 /// Its matrix units compute in that type.
 bool ComputesIn(const Gpu& gpu, Dtype dtype);
 
-/// flash-attn's kernels need NVIDIA's Ampere. What is not known to be older runs them; so do other makers' ports.
+/// flash-attn's kernels need NVIDIA's Ampere, or AMD's port of them (Dao-AILab/flash-attention, README). What is not
+/// known to be older runs them.
 bool RunsFlashAttention2(const Gpu& gpu);
 
 }  // namespace tunefit

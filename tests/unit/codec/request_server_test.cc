@@ -89,6 +89,26 @@ TEST_F(RequestServer, HoldsSoManyCards) {
   EXPECT_TRUE(HasError(reading.issues));
   EXPECT_EQ(ValueOf(reading, "value"), "2");
   EXPECT_EQ(ValueOf(reading, "high"), "1");
+  EXPECT_EQ(reading.issues.front().message, "The Box A takes 1 GPU at most, not 2.");
+  // What is written of more cards than there are changes nothing.
+  EXPECT_EQ(Codes(Read("card-a", "box-a", R"(,"parallel":{"gpus":1,"gpus_per_node":8})")), "");
+}
+
+TEST_F(RequestServer, FillsOneServerAfterAnother) {
+  const auto per_node = [](const RequestReading& reading) {
+    for (const Assumption& assumption : reading.assumptions) {
+      if (assumption.field == "parallel.gpus_per_node") return assumption.value + " " + std::string(assumption.reason);
+    }
+    return std::string();
+  };
+  const RequestReading eight = Read("card-a", "box-a", R"(,"parallel":{"gpus":8,"strategy":"ddp"})");
+  EXPECT_EQ(Codes(eight), "");
+  EXPECT_EQ(per_node(eight), "1 server_holds");
+  EXPECT_EQ(eight.workload.parallel.gpus_per_node, 1);
+  EXPECT_EQ(per_node(Read("card-a", "box-a")), "");
+  const RequestReading anywhere =
+      ReadRequest(R"({"version":1,"model":"small","parallel":{"gpus":16,"strategy":"ddp"}})", catalog_);
+  EXPECT_EQ(per_node(anywhere), "8 core_default");
 }
 
 }  // namespace

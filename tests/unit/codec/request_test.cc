@@ -304,6 +304,10 @@ TEST_F(Request, CardsWithoutTheDtypeGetAWarning) {
   EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"t4"},"precision":{"weights":"fp32","compute":"fp16"})")),
             "");
   EXPECT_EQ(Codes(Read(R"("model":"gpt2","hardware":{"gpu":"rtx-4090"})")), "");
+  const std::string quantized =
+      R"("model":"gpt2","method":{"kind":"lora"},"quantization":{"kind":"fp8"},"hardware":{"gpu":")";
+  EXPECT_EQ(Codes(Read(quantized + R"(a100-sxm4-80gb"})")), "dtype_unsupported@quantization.kind ");
+  EXPECT_EQ(Codes(Read(quantized + R"(h100-sxm"})")), "");
 }
 
 TEST_F(Request, AttentionThatTheCardOrTheLibraryRefuses) {
@@ -317,6 +321,8 @@ TEST_F(Request, AttentionThatTheCardOrTheLibraryRefuses) {
   EXPECT_EQ(codes("3", "rtx-4090", half), "attention_unsupported@attention ");
   EXPECT_EQ(codes("3", "b200", half), "attention_unsupported@attention ");
   EXPECT_EQ(codes("3", "mi300x", half), "attention_unsupported@attention ");
+  EXPECT_EQ(codes("2", "gaudi3", half), "attention_unsupported@attention ");
+  EXPECT_EQ(codes("2", "arc-b580", half), "attention_unsupported@attention ");
   for (const char* gpu : {"a100-sxm4-80gb", "rtx-4090", "h100-sxm", "b200", "mi300x"}) {
     EXPECT_EQ(codes("2", gpu, half), "") << gpu;
   }
@@ -335,6 +341,10 @@ TEST_F(Request, WhatTheCardRefusesComesWithWhatItRuns) {
   };
   EXPECT_EQ(first(R"("hardware":{"gpu":"t4"})"),
             "The T4 does not compute in bf16; choose fp16 or another card. [other: fp16]");
+  EXPECT_EQ(
+      first(
+          R"("precision":{"weights":"fp32","compute":"fp8","autocast":false},"stack":"torchtitan","hardware":{"gpu":"t4"})"),
+      "The T4 does not compute in fp8; choose fp16 or another card. [other: fp16]");
   const std::string half = R"("precision":{"weights":"fp32","compute":"fp16","autocast":true},"attention":)";
   EXPECT_EQ(first(half + R"("flash_attention_3","hardware":{"gpu":"rtx-4090"})"),
             "flash_attention_3 does not run on the GeForce RTX 4090: it needs compute capability 9.0, Hopper; "

@@ -25,6 +25,7 @@ TEST(Hardware, FlashAttentionNeedsAmpereOfNvidiaAlone) {
   EXPECT_TRUE(RunsFlashAttention2(Card("NVIDIA", "10.0")));
   EXPECT_TRUE(RunsFlashAttention2(Card("NVIDIA", "")));
   EXPECT_TRUE(RunsFlashAttention2(Card("AMD", "gfx942")));
+  EXPECT_FALSE(RunsFlashAttention2(Card("Intel", "")));
 }
 
 TEST(Hardware, ACardComputesInWhatItSays) {

@@ -146,6 +146,7 @@ export const fieldTexts = {
   "reason.model_config": "the model’s config",
   "reason.rollout": "prompt and completion together",
   "reason.single_gpu": "one GPU",
+  "reason.server_holds": "as many as the machine takes",
   "reason.source_and_target": "source and target of the same length",
   "reason.prepare_kbit": "what preparing a quantized model switches on",
   "reason.catalog": "the catalog",

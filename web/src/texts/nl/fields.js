@@ -146,6 +146,7 @@ export const fieldTexts = {
   "reason.model_config": "de config van het model",
   "reason.rollout": "prompt en antwoord samen",
   "reason.single_gpu": "één GPU",
+  "reason.server_holds": "zoveel als er in de machine gaan",
   "reason.source_and_target": "bron en doel even lang",
   "reason.prepare_kbit": "wat het voorbereiden van een gekwantiseerd model aanzet",
   "reason.catalog": "de catalogus",
