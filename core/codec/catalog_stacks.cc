@@ -87,6 +87,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "embeddings_require_gradient",
                                    "quantizes_head",
                                    "lends_keys",
+                                   "mpt_runs_kernels",
                                    "kbit_keeps_input",
                                    "kbit_computes_as_input",
                                    "kbit_dequantizes_to_fp16",
@@ -150,6 +151,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   static constexpr Known kJoined = {"no", "parts", "groups"};  // in the order of JoinedQkv
   if (const auto joined = switches.Choice("joined_qkv", kJoined)) model.joined_qkv = static_cast<JoinedQkv>(*joined);
   model.rms_gain_in_fp32 = switches.Flag("rms_gain_in_fp32").value_or(model.rms_gain_in_fp32);
+  model.mpt_runs_kernels = switches.Flag("mpt_runs_kernels").value_or(model.mpt_runs_kernels);
   model.lends_keys = switches.Flag("lends_keys").value_or(model.lends_keys);
   model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
   habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);

@@ -176,6 +176,8 @@ RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const 
   reading.stack = FindStackVersion(reading, catalog);
   if (reading.stack == nullptr) return reading;
   const ModelHabits& built = reading.stack->habits.model;
+  Architecture& architecture = reading.workload.architecture;
+  if (built.mpt_runs_kernels && architecture.model_type == "mpt") architecture.eager_only = false;
   if (built.joined_qkv != JoinedQkv::kNo) BuildAsLitGpt(reading.workload.architecture, built);
   CompleteRequest(reading, config);
   RefuseUnmodelled(reading, config);
