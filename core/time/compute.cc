@@ -28,6 +28,12 @@ double KeysOf(const AttentionSpan& span, double length) {
   return window - window * (window - 1) / (2 * length);
 }
 
+/// A result of FP8 factors is written in 16 bits.
+double OperandBytes(const Matmul& matmul, const Axes& axes) {
+  const double size = BytesPerElement(matmul.dtype);
+  return (axes(matmul.a) + axes(matmul.b)) * size + axes(matmul.out) * std::max(size, 2.0);
+}
+
 }  // namespace
 
 double FlopsOf(const Matmul& matmul, const Axes& axes) {
@@ -55,6 +61,7 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes) {
     const auto repeats = static_cast<double>(step.sections[i].repeats);
     for (std::int32_t j = work.first_matmul; j < work.end_matmul; ++j) {
       const Matmul& matmul = step.work.matmuls[static_cast<std::size_t>(j)];
+      sum.operand_bytes += repeats * OperandBytes(matmul, axes);
       Add(matmul.dtype == Dtype::kFp8 ? sum.matmul_fp8 : sum.matmul, matmul.effort, repeats * FlopsOf(matmul, axes));
     }
     for (std::int32_t j = work.first_scores; j < work.end_scores; ++j) {

@@ -17,11 +17,12 @@ struct Flops {
 
 /// Work of one micro-batch on one rank.
 struct MicroBatchWork {
-  Flops matmul;        ///< products of 16 bits and more
-  Flops matmul_fp8;    ///< those whose operands are in FP8
-  Flops attention;     ///< of fused kernels
-  double bytes = 0;    ///< moved by all other kernels
-  double kernels = 0;  ///< launched
+  Flops matmul;              ///< products of 16 bits and more
+  Flops matmul_fp8;          ///< those whose operands are in FP8
+  Flops attention;           ///< of fused kernels
+  double operand_bytes = 0;  ///< of all products' factors and results: what a product of small sides waits for
+  double bytes = 0;          ///< moved by all other kernels
+  double kernels = 0;        ///< launched
 };
 
 /// TIM-1  Sums over sections, as often as each stands for. Attention counts what its kernel computes: half the scores

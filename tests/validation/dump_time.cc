@@ -64,6 +64,7 @@ void Print(const Json& row, const Catalog& catalog) {
     ranks.push_back({{"matmul", ToJson(work.matmul)},
                      {"matmul_fp8", ToJson(work.matmul_fp8)},
                      {"attention", ToJson(work.attention)},
+                     {"operand_bytes", work.operand_bytes},
                      {"bytes", work.bytes},
                      {"kernels", work.kernels},
                      {"weights", rank.replay.weights},
