@@ -44,8 +44,8 @@ double FlopsOf(const Matmul& matmul, const Axes& axes) {
 
 /// Two products of each query with its keys: with the keys themselves, and of the probabilities with the values.
 /// Backward makes the scores again, and has two products for each of these.
-double FlopsOf(const FusedScores& scores, const Axes& axes) {
-  const double length = axes({1, Axis::kLength});
+double FlopsOf(const FusedScores& scores, const Axes& axes, double parts) {
+  const double length = parts * axes({1, Axis::kLength});
   if (length <= 0) return 0;
   const double keys = KeysOf(scores.span, length);
   const double by_keys = 2 * axes(scores.query) * keys;
@@ -54,7 +54,7 @@ double FlopsOf(const FusedScores& scores, const Axes& axes) {
   return 3 * by_keys + 2 * by_values;
 }
 
-MicroBatchWork WorkOf(const Step& step, const Axes& axes) {
+MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts) {
   MicroBatchWork sum;
   for (std::size_t i = 0; i < step.work.sections.size(); ++i) {
     const Work& work = step.work.sections[i];
@@ -66,7 +66,15 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes) {
     }
     for (std::int32_t j = work.first_scores; j < work.end_scores; ++j) {
       const FusedScores& scores = step.work.scores[static_cast<std::size_t>(j)];
-      Add(sum.attention, scores.effort, repeats * FlopsOf(scores, axes));
+      Add(sum.attention, scores.effort, repeats * FlopsOf(scores, axes, parts));
+    }
+    for (std::int32_t j = work.first_transfer; j < work.end_transfer; ++j) {
+      const Transfer& transfer = step.work.transfers[static_cast<std::size_t>(j)];
+      const double bytes = repeats * axes(transfer.elements) * transfer.bytes_per_element;
+      const double mirrored = transfer.effort == Effort::kForward ? 2 * bytes : bytes;
+      if (transfer.group == Group::kData) sum.gathered_bytes += bytes;
+      if (transfer.group == Group::kTensor) sum.tensor_bytes += mirrored;
+      if (transfer.group == Group::kExpert) sum.expert_bytes += mirrored;
     }
     for (int axis = 0; axis < kAxisCount; ++axis) {
       sum.bytes += repeats * work.bytes[static_cast<std::size_t>(axis)] * axes({1, static_cast<Axis>(axis)});

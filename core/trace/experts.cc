@@ -57,6 +57,7 @@ Value Adapt(Tracer& tracer, const std::optional<Adapter>& adapter, Value product
 /// where the load is even, and are sorted by the experts of this rank where it holds several.
 Value SendToExperts(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
   if (experts.ranks == 1) return rows;
+  tracer.Send(Group::kExpert, tracer.SizeOf(rows), BytesPerElement(tracer.DtypeOf(rows)));
   Value sent = tracer.Exchange(rows, tracer.SizeOf(rows), "rows of all ranks", Value());
   rows.Drop();
   return experts.held() > 1 ? tracer.Select(sent, order, tracer.SizeOf(sent)) : sent;
@@ -66,6 +67,7 @@ Value SendToExperts(Tracer& tracer, const Experts& experts, Value rows, const Va
 Value SendBack(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
   if (experts.ranks == 1) return rows;
   if (experts.held() > 1) rows = tracer.Select(rows, order, tracer.SizeOf(rows));
+  tracer.Send(Group::kExpert, tracer.SizeOf(rows), BytesPerElement(tracer.DtypeOf(rows)));
   return tracer.Exchange(rows, tracer.SizeOf(rows), "rows of this rank", Value());
 }
 

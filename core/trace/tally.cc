@@ -58,6 +58,7 @@ void Tracer::BeginWork() {
   EndWork();
   Work& work = step_.work.sections.emplace_back();
   work.first_matmul = static_cast<std::int32_t>(step_.work.matmuls.size());
+  work.first_transfer = static_cast<std::int32_t>(step_.work.transfers.size());
   work.first_scores = static_cast<std::int32_t>(step_.work.scores.size());
 }
 
@@ -65,6 +66,7 @@ void Tracer::EndWork() {
   if (step_.work.sections.empty()) return;
   Work& work = step_.work.sections.back();
   work.end_matmul = static_cast<std::int32_t>(step_.work.matmuls.size());
+  work.end_transfer = static_cast<std::int32_t>(step_.work.transfers.size());
   work.end_scores = static_cast<std::int32_t>(step_.work.scores.size());
 }
 
@@ -86,6 +88,11 @@ void Tracer::Multiply(Size batches, Size a, Size b, Size out, Dtype dtype) {
   if (step_.work.sections.empty() || !runs_) return;
   step_.work.matmuls.push_back({batches, a, b, out, dtype, EffortNow()});
   Launch(1);
+}
+
+void Tracer::Send(Group group, Size elements, double bytes_per_element) {
+  if (step_.work.sections.empty() || !runs_) return;
+  step_.work.transfers.push_back({group, elements, bytes_per_element, EffortNow()});
 }
 
 void Tracer::Score(const Node& node, Size out, Dtype dtype) {

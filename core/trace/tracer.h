@@ -266,6 +266,7 @@ class Tracer {
   /// So many elements are read or written.
   void Move(Size elements, double bytes_per_element);
   void Multiply(Size batches, Size a, Size b, Size out, Dtype dtype);
+  void Send(Group group, Size elements, double bytes_per_element);
 
   // --- time ---------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);

@@ -42,12 +42,29 @@ struct FusedScores {
   Effort effort = Effort::kForward;
 };
 
+/// Ranks that send each other something.
+enum class Group : std::uint8_t {
+  kData,    ///< that hold shards or copies of the same weights
+  kTensor,  ///< that share every matrix
+  kExpert,  ///< that share the experts
+};
+
+/// Bytes that every rank of a group ends up with, or sends once around: an all-gather, a reduce-scatter, an all-to-all;
+/// twice where a sum comes back to all. Those of the residual stream stand for their mirror images in backward, too.
+struct Transfer {
+  Group group = Group::kData;
+  Size elements;
+  double bytes_per_element = 0;
+  Effort effort = Effort::kForward;
+};
+
 /// What one repetition of a section computes.
 struct Work {
   std::array<double, kAxisCount> bytes{};  ///< read and written by all but products and fused attention, by axis
   double kernels = 0;                      ///< launched, these included
   std::int32_t first_matmul = 0, end_matmul = 0;
   std::int32_t first_scores = 0, end_scores = 0;
+  std::int32_t first_transfer = 0, end_transfer = 0;
 };
 
 /// Of all sections of a step, one after another.
@@ -55,6 +72,7 @@ struct WorkList {
   std::vector<Work> sections;
   std::vector<Matmul> matmuls;
   std::vector<FusedScores> scores;
+  std::vector<Transfer> transfers;
 };
 
 }  // namespace tunefit

@@ -60,12 +60,15 @@ void Print(const Json& row, const Catalog& catalog) {
   Json ranks = Json::array();
   for (Workload& workload : RanksToCompare(reading.workload)) {
     const TracedRank rank = TraceRank(workload);
-    const MicroBatchWork work = WorkOf(rank.step, rank.axes);
+    const MicroBatchWork work = WorkOf(rank.step, rank.axes, static_cast<double>(workload.parallel.context));
     ranks.push_back({{"matmul", ToJson(work.matmul)},
                      {"matmul_fp8", ToJson(work.matmul_fp8)},
                      {"attention", ToJson(work.attention)},
                      {"operand_bytes", work.operand_bytes},
                      {"bytes", work.bytes},
+                     {"gathered_bytes", work.gathered_bytes},
+                     {"tensor_bytes", work.tensor_bytes},
+                     {"expert_bytes", work.expert_bytes},
                      {"kernels", work.kernels},
                      {"weights", rank.replay.weights},
                      {"states", rank.replay.optimizer_states},
