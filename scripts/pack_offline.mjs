@@ -45,6 +45,7 @@ let html = await read("index.html");
 html = await replaceAsync(html, /<link\b[^>]*>/g, async (link) => {
   if (attribute(link, "rel") === "stylesheet") return inline("style", "", await read(attribute(link, "href")));
   if (attribute(link, "rel") === "icon") {
+    if (attribute(link, "href").startsWith("data:")) return link;
     const icon = await readFile(path.join(pageFolder, attribute(link, "href")));
     return `<link rel="icon" href="data:image/svg+xml;base64,${icon.toString("base64")}">`;
   }

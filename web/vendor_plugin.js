@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
+import { isolated } from "./src/isolated.js";
 import { en } from "./src/texts/en/index.js";
 import { nl } from "./src/texts/nl/index.js";
 import { firstTexts } from "./src/texts/first.js";
@@ -59,13 +60,23 @@ export function firstPaint({ name, logo, languages: [lang], legal }) {
   const texts = firstTexts[lang];
   return {
     "%LANG%": lang,
-    "%TITLE%": escape(titles[lang].replace("{name}", () => name)),
+    "%TITLE%": escape(titles[lang].replace("{name}", () => isolated(name))),
     "%DESCRIPTION%": escape(texts.description),
-    "%NAME%": `${image}${escape(name)}`,
+    "%NAME%": `${image}<bdi>${escape(name)}</bdi>`,
     "%WAITING%": escape(texts.waiting),
     "%NOSCRIPT%": escape(texts.noscript),
-    "%LEGAL%": legal ? `<p class="legal">${escape(legal[lang])}</p>` : "",
+    "%LEGAL%": legal?.[lang] ? `<p class="legal">${escape(legal[lang])}</p>` : "",
   };
+}
+
+/**
+ * The sign of the page on its tab: the vendor's logo, else what stands there.
+ * @param {Pick<Vendor, "logo">} vendor @param {string} link
+ */
+export function iconLink({ logo }, link) {
+  if (!logo) return link;
+  const type = /^data:image\/png|\.png$/.test(logo) ? "image/png" : "image/svg+xml";
+  return `<link rel="icon" type="${type}" href="${escape(logo)}">`;
 }
 
 /** What src/vendor.js says of a vendor. @param {Vendor} vendor @returns {PageVendor} */
@@ -102,7 +113,9 @@ export function vendorPlugin(file, offline) {
       order: "post",
       handler: (html) => {
         const parts = firstPaint(vendor);
-        return html.replace(/%[A-Z]+%/g, (whole) => parts[whole] ?? whole);
+        return html
+          .replace(/%[A-Z]+%/g, (whole) => parts[whole] ?? whole)
+          .replace(/<link rel="icon"[^>]*>/, (link) => iconLink(vendor, link));
       },
     },
   };

@@ -75,15 +75,15 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   const ObjectReader bundle(tree, "", NullRule::kRefused, issues);
   NeedParts(bundle, kKnown);
   const KnownNames names = NamesOf(bundle);
-  catalog.date = ReadMeta(bundle);
-  ReadSources(bundle, catalog);
+  catalog.date = ReadMeta(bundle, names);
+  ReadSources(bundle, names, catalog);
   ReadGpus(bundle, names, catalog);
   CheckPurposes(bundle, names);
   CheckInterconnects(bundle, names);
   ReadModels(bundle, names, catalog);
   ReadStacks(bundle, names, catalog);
-  ReadFormulas(bundle, catalog);
-  ReadOverheads(bundle, catalog);
+  ReadFormulas(bundle, names, catalog);
+  ReadOverheads(bundle, names, catalog);
   return catalog;
 }
 

@@ -1,7 +1,5 @@
-#include <string>
-#include <utility>
-
 #include "core/codec/catalog_rows.h"
+#include "core/codec/words.h"
 #include "core/trace/moment.h"
 
 namespace tunefit {
@@ -15,7 +13,7 @@ constexpr std::string_view kOverheads[] = {"library_workspace", "live_spread",  
 void CheckComplete(const ObjectReader& bundle, const Catalog& catalog) {
   const auto need = [&](std::string_view of) {
     if (catalog.FindFormula(of) == nullptr) {
-      bundle.Fault("missing_field", "formulas", "has no row for this line of a report", {{"value", std::string(of)}});
+      bundle.Fault("missing_field", "formulas", Join({"has no row for a line of reports, ", of}), {{"value", of}});
     }
   };
   for (int term = 0; term < kTermCount; ++term) need(TermName(static_cast<Term>(term)));
@@ -24,28 +22,16 @@ void CheckComplete(const ObjectReader& bundle, const Catalog& catalog) {
 
 }  // namespace
 
-void ReadFormulas(const ObjectReader& bundle, Catalog& catalog) {
-  static constexpr std::string_view kKnown[] = {"id", "of", "sources"};
+void ReadFormulas(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
+  static constexpr FieldRule kFormula[] = {rules::Text("id", 0, TextForm::kFormulaId).Needed(),
+                                           rules::Text("of", 40).Needed(), rules::SourceIds()};
+  static constexpr FieldRule kFormulas = rules::Rows("formulas", kFormula);
+  if (!CheckField(bundle, kFormulas, names) || bundle.Find("formulas") == nullptr) return;
   ForEachRow(bundle, "formulas", [&](const ObjectReader& row) {
-    row.RefuseUnknown(kKnown);
-    CatalogFormula formula;
-    formula.id = ReadText(row, "id", 16);
-    formula.of = ReadText(row, "of", 40);
-    row.Require("sources");
-    if (const auto ids = row.Texts("sources")) {
-      for (const std::string_view id : *ids) {
-        if (catalog.FindSource(id) == nullptr) {
-          row.Fault("unknown_source", "sources", "names a source that the catalog lacks", {{"value", std::string(id)}});
-        }
-        formula.source_ids.emplace_back(id);
-      }
-      if (ids->empty()) row.Fault("unsourced", "sources", "names no source", {});
-    }
-    RefuseSecond(row, catalog.formulas, formula.id,
-                 [](const CatalogFormula& earlier) -> const std::string& { return earlier.id; });
-    catalog.formulas.push_back(std::move(formula));
+    catalog.formulas.push_back(
+        {.id = row.Find("id")->text, .of = row.Find("of")->text, .source_ids = TextsOf(row, "sources")});
   });
-  if (bundle.List("formulas") != nullptr) CheckComplete(bundle, catalog);
+  CheckComplete(bundle, catalog);
 }
 
 }  // namespace tunefit

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -10,7 +9,8 @@
 namespace tunefit {
 namespace {
 
-using Known = const std::string_view[];
+using rules::Choice, rules::Count, rules::Id, rules::Number, rules::Object, rules::OneOf, rules::Positive,
+    rules::Sources, rules::Text, rules::Texts;
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMiB = 1024.0 * 1024.0;
@@ -22,28 +22,68 @@ constexpr double kMeasuredHigh = 1.15;
 /// Dense 16-bit rate over memory bandwidth, flops a byte.
 constexpr double kIntensityLow = 20;
 constexpr double kIntensityHigh = 700;
-constexpr Known kMeasured = {"fp16", "bf16", "fp8"};
+constexpr double kMostTflops = 100000;
 
-/// Reads the number and asks for its source.
-double ReadNumber(const ObjectReader& row, std::string_view key, double low, double high) {
-  if (row.Find(key) != nullptr) NeedSource(row, key);
-  return row.Number(key, low, high).value_or(0);
-}
+constexpr FieldRule kDense[] = {
+    Positive("fp32", kMostTflops), Positive("tf32", kMostTflops), Positive("fp16", kMostTflops),
+    Positive("bf16", kMostTflops), Positive("fp8", kMostTflops),  Positive("fp4", kMostTflops),
+};
+constexpr FieldRule kMeasured[] = {Positive("fp16", kMostTflops), Positive("bf16", kMostTflops),
+                                   Positive("fp8", kMostTflops)};
 
-/// The rates of an object of rates, each with a source.
-void CheckRates(const ObjectReader& row, std::string_view key, std::span<const std::string_view> dtypes) {
-  const ObjectReader rates(row, key);
-  rates.RefuseUnknown(dtypes);
-  for (const std::string_view dtype : dtypes) {
-    if (rates.Find(dtype) == nullptr) continue;
-    rates.Number(dtype, std::numeric_limits<double>::min(), 100000);
-    NeedSource(row, Join({key, ".", dtype}));
-  }
-}
+/// The dtypes that a card may lack.
+constexpr std::array<std::pair<std::string_view, Dtype>, 3> kSupports = {
+    {{"bf16", Dtype::kBf16}, {"fp8", Dtype::kFp8}, {"fp4", Dtype::kFp4}}};
 
-double RateOf(const ObjectReader& rates, std::string_view dtype) {
-  const JsonValue* value = rates.Find(dtype);
+/// Follows from the name.
+constexpr std::string_view kUnsourced = "devices_per_board";
+
+constexpr FieldRule kGpu[] = {
+    Id(),
+    Text("name", 120).Needed(),
+    Texts(Text("aliases", 80)).Items(1),
+    Choice("vendor", "NVIDIA AMD Intel").Needed(),
+    Text("architecture", 40).Needed(),
+    Choice("segment", "consumer workstation datacenter desktop").Needed(),
+    Number("memory_GiB", 1, 1000).Needed(),
+    Text("memory_type", 40),
+    Number("memory_usable_MiB", 1024, 1024000),
+    Number("memory_usable_ecc_on_MiB", 1024, 1024000),
+    Number("memory_usable_ecc_off_MiB", 1024, 1024000),
+    Number("memory_bandwidth_GBps", 50, 50000).Needed(),
+    Object("dense_TFLOPS", kDense).Items(1).Needed(),
+    Positive("fp16_accumulate_TFLOPS", kMostTflops),
+    Positive("dense_int8_TOPS", kMostTflops),
+    Object("measured_TFLOPS", kMeasured).Items(1),
+    Texts(Choice("supports", "bf16 fp8 fp4")).Needed(),
+    Choice("link", "none nvlink infinity_fabric xe_link ethernet").Needed(),
+    Choice("link_topology", "bridge switch mesh direct"),
+    Count("link_gpus", 2, 1024),
+    Positive("link_GBps", 10000),
+    Positive("host_link_GBps", 10000),
+    Count("pcie_gen", 3, 7),
+    OneOf("pcie_lanes", "1 2 4 8 16"),
+    Number("tdp_W", 10, 3000),
+    Text("form", 60),
+    Choice("ecc", "none off on supported"),
+    Text("compute_capability", 0, TextForm::kCapability),
+    Count("partitions", 0, 16),
+    Count(kUnsourced, 2, 8),
+    Text("release", 0, TextForm::kDate),
+    Text("note", 240),
+    Texts(Text("unconfirmed", 0, TextForm::kAny)).Items(1),
+    Texts(Text("derived", 0, TextForm::kAny)).Items(1),
+    Sources(),
+};
+
+double NumberOf(const ObjectReader& object, std::string_view key) {
+  const JsonValue* value = object.Find(key);
   return value == nullptr ? 0 : value->number;
+}
+
+std::string TextOf(const ObjectReader& row, std::string_view key) {
+  const JsonValue* value = row.Find(key);
+  return value == nullptr ? std::string() : value->text;
 }
 
 /// A capacity in the name, "A100 PCIe 40GB", or 0.
@@ -61,130 +101,72 @@ double NamedGiB(std::string_view name) {
   return 0;
 }
 
-void CheckPlausible(const ObjectReader& row, const Gpu& gpu, double bandwidth_gbps) {
-  const double capacity = gpu.memory_bytes;
+void CheckUsable(const ObjectReader& row, double capacity) {
   for (const std::string_view key : {"memory_usable_MiB", "memory_usable_ecc_on_MiB", "memory_usable_ecc_off_MiB"}) {
-    const JsonValue* value = row.Find(key);
-    if (value == nullptr || capacity == 0) continue;
-    const double fraction = value->number * kMiB / capacity;
-    if (fraction < kUsableLow || fraction > kUsableHigh) {
-      row.ValueFault("implausible", key, "is too far from the capacity on the box");
-    }
+    if (row.Find(key) == nullptr) continue;
+    const double fraction = NumberOf(row, key) * kMiB / capacity;
+    if (fraction >= kUsableLow && fraction <= kUsableHigh) continue;
+    const std::string share = NumberText(fraction);
+    row.ValueFault("implausible", key, Join({"is ", share, " of memory_GiB; cards show 0.9 to 1"}));
   }
-  if (const double named = NamedGiB(gpu.name); named != 0 && capacity != 0 && named * kGiB != capacity) {
-    row.ValueFault("implausible", "name", "holds another capacity than memory_GiB");
-  }
+}
+
+void CheckRates(const ObjectReader& row) {
   const ObjectReader rates(row, "dense_TFLOPS");
-  const double rate = rates.Find("bf16") != nullptr ? RateOf(rates, "bf16") : RateOf(rates, "fp16");
-  if (rate != 0 && bandwidth_gbps != 0) {
-    const double intensity = rate * 1000 / bandwidth_gbps;
-    if (intensity < kIntensityLow || intensity > kIntensityHigh) {
-      row.Fault("implausible", "dense_TFLOPS", "does not go with the memory bandwidth", {{"value", NumberText(rate)}});
-    }
+  const double rate = NumberOf(rates, rates.Find("bf16") != nullptr ? "bf16" : "fp16");
+  const double intensity = rate * 1000 / NumberOf(row, "memory_bandwidth_GBps");
+  if (rate != 0 && (intensity < kIntensityLow || intensity > kIntensityHigh)) {
+    const std::string shown = NumberText(intensity);
+    row.Fault("implausible", "dense_TFLOPS",
+              Join({"does not go with the memory bandwidth: ", shown, " operations a byte, and cards have 20 to 700"}),
+              {{"value", NumberText(rate)}});
   }
   const ObjectReader measured(row, "measured_TFLOPS");
-  for (const std::string_view dtype : kMeasured) {
-    if (measured.Find(dtype) != nullptr && RateOf(measured, dtype) > kMeasuredHigh * RateOf(rates, dtype)) {
-      measured.ValueFault("implausible", dtype, "is too far over the peak rate");
-    }
+  for (const FieldRule& dtype : kMeasured) {
+    if (NumberOf(measured, dtype.key) <= kMeasuredHigh * NumberOf(rates, dtype.key)) continue;
+    measured.ValueFault("implausible", dtype.key, "is too far over the peak rate");
   }
 }
 
 void ReadSupports(const ObjectReader& row, Gpu& gpu) {
-  static constexpr std::array<std::pair<std::string_view, Dtype>, 3> kSupports = {
-      {{"bf16", Dtype::kBf16}, {"fp8", Dtype::kFp8}, {"fp4", Dtype::kFp4}}};
-  static constexpr Known kWords = {"bf16", "fp8", "fp4"};
   gpu.dtypes = {Dtype::kFp32, Dtype::kFp16};
-  row.Require("supports");
-  const auto supports = row.Texts("supports").value_or(std::vector<std::string_view>());
-  for (const std::string_view word : supports) {
-    if (std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords)) {
-      row.UnknownValue("supports", word, kWords);
-    }
-  }
+  const std::vector<std::string> supports = TextsOf(row, "supports");
   const ObjectReader rates(row, "dense_TFLOPS");
   for (const auto& [word, dtype] : kSupports) {
     const bool supported = std::find(supports.begin(), supports.end(), word) != supports.end();
     if (supported) gpu.dtypes.push_back(dtype);
     if (!supported && rates.Find(word) != nullptr) {
-      row.Fault("implausible", "supports", Join({"lacks ", word, ", which has a rate"}),
-                {{"value", std::string(word)}});
+      row.Fault("implausible", "supports", Join({"lacks ", word, ", which has a rate"}), {{"value", word}});
     }
   }
 }
 
-/// What is checked here and not used by the core yet.
-void CheckRest(const ObjectReader& row) {
-  static constexpr Known kLinks = {"none", "nvlink", "infinity_fabric", "xe_link", "ethernet"};
-  static constexpr Known kTopologies = {"bridge", "switch", "mesh", "direct"};
-  static constexpr Known kEcc = {"none", "off", "on", "supported"};
-  static constexpr Known kDense = {"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"};
-  CheckRates(row, "dense_TFLOPS", kDense);
-  CheckRates(row, "measured_TFLOPS", kMeasured);
-  ReadNumber(row, "fp16_accumulate_TFLOPS", std::numeric_limits<double>::min(), 100000);
-  ReadNumber(row, "dense_int8_TOPS", std::numeric_limits<double>::min(), 100000);
-  row.Require("link");
-  const auto link = row.Choice("link", kLinks);
-  row.Choice("link_topology", kTopologies);
-  for (const std::string_view key : {"link_GBps", "link_gpus"}) {
-    if (row.Find(key) != nullptr) row.Require("link_topology");
-    ReadNumber(row, key, std::numeric_limits<double>::min(), 10000);
+/// Every number has a source.
+void CheckSourced(const ObjectReader& row) {
+  for (const FieldRule& rule : kGpu) {
+    if (row.Find(rule.key) == nullptr || rule.key == kUnsourced) continue;
+    if (rule.is_number()) NeedSource(row, rule.key);
+    if (rule.kind != FieldKind::kObject) continue;
+    for (const JsonMember& rate : row.Find(rule.key)->members) NeedSource(row, Join({rule.key, ".", rate.key}));
   }
-  if (link == std::size_t{0} && row.Find("link_topology") != nullptr) {
-    row.Fault("implausible", "link_topology", "describes a link that is not there", {});
-  }
-  ReadNumber(row, "host_link_GBps", std::numeric_limits<double>::min(), 10000);
-  ReadNumber(row, "pcie_gen", 3, 7);
-  ReadNumber(row, "pcie_lanes", 1, 16);
-  ReadNumber(row, "tdp_W", 10, 3000);
-  ReadNumber(row, "partitions", 0, 16);
-  row.Count("devices_per_board", 2, 8);
-  row.Choice("ecc", kEcc);
-  row.Text("form", 60);
-  row.Text("memory_type", 40);
-  row.Text("note", 240);
-  row.Texts("derived");
 }
 
-constexpr Known kGpuKeys = {"id",
-                            "name",
-                            "aliases",
-                            "vendor",
-                            "architecture",
-                            "segment",
-                            "memory_GiB",
-                            "memory_type",
-                            "memory_usable_MiB",
-                            "memory_usable_ecc_on_MiB",
-                            "memory_usable_ecc_off_MiB",
-                            "memory_bandwidth_GBps",
-                            "dense_TFLOPS",
-                            "fp16_accumulate_TFLOPS",
-                            "dense_int8_TOPS",
-                            "measured_TFLOPS",
-                            "supports",
-                            "link",
-                            "link_topology",
-                            "link_gpus",
-                            "link_GBps",
-                            "host_link_GBps",
-                            "pcie_gen",
-                            "pcie_lanes",
-                            "tdp_W",
-                            "form",
-                            "ecc",
-                            "compute_capability",
-                            "partitions",
-                            "devices_per_board",
-                            "release",
-                            "note",
-                            "derived",
-                            "sources"};
-
-std::vector<std::string> ReadAliases(const ObjectReader& row, const KnownNames& names) {
-  static constexpr FieldRule kAliases = rules::Texts(rules::Text("aliases", 80)).Items(1);
-  CheckField(row, kAliases, names);
-  return TextsOf(row, "aliases");
+/// What is looked at besides the single fields.
+void CheckGpu(const ObjectReader& row, const Gpu& gpu) {
+  CheckSourced(row);
+  CheckPaths(row);
+  CheckNamed(row, "unconfirmed");
+  for (const std::string_view key : {"link_GBps", "link_gpus"}) {
+    if (row.Find(key) != nullptr) row.Require("link_topology");
+  }
+  if (row.Find("link")->text == "none" && row.Find("link_topology") != nullptr) {
+    row.Fault("implausible", "link_topology", "describes a link that is not there", {});
+  }
+  if (const double named = NamedGiB(gpu.name); named != 0 && named * kGiB != gpu.memory_bytes) {
+    row.ValueFault("implausible", "name", "holds another capacity than memory_GiB");
+  }
+  CheckUsable(row, gpu.memory_bytes);
+  CheckRates(row);
 }
 
 /// The names of the catalog's last GPU, for the lookup.
@@ -195,34 +177,23 @@ void AddNames(Catalog& catalog) {
   for (const std::string& alias : last.aliases) catalog.gpu_names.emplace_back(LowerCase(alias), index);
 }
 
-void ReadGpu(const ObjectReader& row, const KnownNames& names, Catalog& catalog) {
-  static constexpr Known kVendors = {"NVIDIA", "AMD", "Intel"};
-  static constexpr Known kSegments = {"consumer", "workstation", "datacenter", "desktop"};
-  row.RefuseUnknown(kGpuKeys);
+/// A row whose fields are all right.
+void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   CatalogGpu read;
   Gpu& gpu = read.gpu;
-  gpu.id = ReadId(row);
-  gpu.name = ReadText(row, "name", 120);
-  read.aliases = ReadAliases(row, names);
-  gpu.architecture = ReadText(row, "architecture", 40);
-  for (const std::string_view key : {"vendor", "segment", "memory_GiB", "memory_bandwidth_GBps", "dense_TFLOPS"}) {
-    row.Require(key);
-  }
-  if (const auto vendor = row.Choice("vendor", kVendors)) gpu.vendor = kVendors[*vendor];
-  if (const auto segment = row.Choice("segment", kSegments)) gpu.segment = kSegments[*segment];
-  gpu.compute_capability = row.Text("compute_capability", 12).value_or("");
-  gpu.memory_bytes = ReadNumber(row, "memory_GiB", 1, 1000) * kGiB;
-  gpu.usable_bytes = ReadNumber(row, "memory_usable_MiB", 1024, 1024000) * kMiB;
-  ReadNumber(row, "memory_usable_ecc_on_MiB", 1024, 1024000);
-  ReadNumber(row, "memory_usable_ecc_off_MiB", 1024, 1024000);
-  const double bandwidth = ReadNumber(row, "memory_bandwidth_GBps", 50, 50000);
+  gpu.id = TextOf(row, "id");
+  gpu.name = TextOf(row, "name");
+  read.aliases = TextsOf(row, "aliases");
+  read.release = TextOf(row, "release");
+  gpu.architecture = TextOf(row, "architecture");
+  gpu.vendor = TextOf(row, "vendor");
+  gpu.segment = TextOf(row, "segment");
+  gpu.compute_capability = TextOf(row, "compute_capability");
+  gpu.memory_bytes = NumberOf(row, "memory_GiB") * kGiB;
+  gpu.usable_bytes = NumberOf(row, "memory_usable_MiB") * kMiB;
+  gpu.source_ids = SourceIdsOf(row);
   ReadSupports(row, gpu);
-  CheckRest(row);
-  CheckPlausible(row, gpu, bandwidth);
-  if (row.Find("release") != nullptr) read.release = ReadRelease(row);
-  gpu.source_ids = ReadSourceIds(row, names);
-  RefuseSecond(row, catalog.gpus, gpu.id,
-               [](const CatalogGpu& earlier) -> const std::string& { return earlier.gpu.id; });
+  CheckGpu(row, gpu);
   catalog.gpus.push_back(std::move(read));
   AddNames(catalog);
 }
@@ -252,7 +223,9 @@ void DeriveUsable(std::vector<CatalogGpu>& gpus) {
 }  // namespace
 
 void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
-  ForEachRow(bundle, "gpus", [&](const ObjectReader& row) { ReadGpu(row, names, catalog); });
+  static constexpr FieldRule kGpus = rules::Rows("gpus", kGpu).Items(1);
+  if (!CheckField(bundle, kGpus, names)) return;
+  ForEachRow(bundle, "gpus", [&](const ObjectReader& row) { ReadGpu(row, catalog); });
   SortNames(catalog.gpu_names, bundle, "duplicate_name", "gpus");
   DeriveUsable(catalog.gpus);
 }

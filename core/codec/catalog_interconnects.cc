@@ -26,7 +26,7 @@ constexpr FieldRule kInterconnect[] = {
     Text("name", 120).Needed(),
     Choice("kind", "pcie nvlink infinity_fabric ethernet infiniband host_link host_memory nvme").Needed(),
     Count("generation", 1, 9),
-    Choice("per", "gpu slot port channel socket node drives").Needed(),
+    Choice("per", "gpu board slot port channel socket node drives").Needed(),
     Positive("one_way_GBps", 100000),
     Texts(Name("gpus", Table::kGpus)).Items(1),
     Rows("measured", kMeasured).Items(1),
@@ -36,6 +36,7 @@ constexpr FieldRule kInterconnect[] = {
 
 /// A row whose fields are all right.
 void CheckInterconnect(const ObjectReader& row) {
+  CheckPaths(row);
   const JsonValue* rate = row.Find("one_way_GBps");
   if (rate == nullptr) {
     if (row.Find("measured") == nullptr) row.Require("one_way_GBps");

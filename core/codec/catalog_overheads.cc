@@ -1,93 +1,76 @@
-#include <string>
+#include <array>
 #include <utility>
 
 #include "core/codec/catalog_rows.h"
-#include "core/codec/words.h"
 
 namespace tunefit {
 namespace {
 
-using Known = const std::string_view[];
+using rules::Number, rules::Object, rules::Rows, rules::Text, rules::Texts;
 
 /// Beyond any memory of a GPU.
 constexpr double kMostBytes = 1e13;
+/// Names of the runs that a constant was fitted on.
+constexpr std::uint16_t kMostRuns = 4096;
 
-double ReadNumber(const ObjectReader& object, std::string_view key, double high) {
-  object.Require(key);
-  return object.Number(key, 0, high).value_or(0);
+constexpr FieldRule kRange[] = {
+    Number("low", 0, kMostBytes).Needed(),
+    Number("expected", 0, kMostBytes).Needed(),
+    Number("high", 0, kMostBytes).Needed(),
+};
+constexpr FieldRule kContext[] = {Text("architecture", 40, TextForm::kAny).Needed(), Object("bytes", kRange).Needed()};
+
+constexpr std::array kConstants = {
+    Number("allocated_low_fraction", 0, 1).Needed(), Number("allocated_high_fraction", 0, 10).Needed(),
+    Number("reserved_low_fraction", 0, 1).Needed(),  Number("reserved_high_fraction", 0, 10).Needed(),
+    Number("reserved_high_of_loss", 0, 10).Needed(), Object("collectives", kRange).Needed(),
+    Rows("contexts", kContext).Items(1).Needed(),
+};
+
+/// Every constant names the runs that it was fitted on.
+constexpr auto RunsOf() {
+  auto runs = kConstants;
+  for (FieldRule& rule : runs) rule = Texts(Text(rule.key, 0)).Items(1, kMostRuns).Needed();
+  return runs;
 }
+constexpr auto kRuns = RunsOf();
+constexpr auto kOverheads = rules::Together(kConstants, std::array{Object("runs", kRuns).Needed()});
 
-Range ReadRange(const ObjectReader& object, std::string_view key, double high) {
-  static constexpr Known kKnown = {"low", "expected", "high"};
-  object.Require(key);
+Range ReadRange(const ObjectReader& object, std::string_view key) {
   const ObjectReader reader(object, key);
-  reader.RefuseUnknown(kKnown);
   Range range;
-  range.low = ReadNumber(reader, "low", high);
-  range.expected = ReadNumber(reader, "expected", high);
-  range.high = ReadNumber(reader, "high", high);
+  range.low = reader.Find("low")->number;
+  range.expected = reader.Find("expected")->number;
+  range.high = reader.Find("high")->number;
   if (range.low > range.expected || range.expected > range.high) {
     object.Fault("implausible", key, "must have low, expected and high in this order", {});
   }
   return range;
 }
 
-/// Every constant names the runs that it was fitted on.
-void CheckRuns(const ObjectReader& overheads, std::span<const std::string_view> constants) {
-  overheads.Require("runs");
-  const ObjectReader runs(overheads, "runs");
-  runs.RefuseUnknown(constants);
-  for (const std::string_view constant : constants) {
-    runs.Require(constant);
-    const auto names = runs.Texts(constant, 4096);
-    if (names && names->empty()) overheads.Fault("unsourced", constant, "names no run", {});
-  }
-}
-
 }  // namespace
 
-void ReadOverheads(const ObjectReader& bundle, Catalog& catalog) {
-  static constexpr Known kConstants = {"allocated_low_fraction",
-                                       "allocated_high_fraction",
-                                       "reserved_low_fraction",
-                                       "reserved_high_fraction",
-                                       "reserved_high_of_loss",
-                                       "contexts",
-                                       "collectives"};
-  static constexpr Known kKnown = {"allocated_low_fraction",
-                                   "allocated_high_fraction",
-                                   "reserved_low_fraction",
-                                   "reserved_high_fraction",
-                                   "reserved_high_of_loss",
-                                   "contexts",
-                                   "collectives",
-                                   "runs"};
-  static constexpr Known kContextKnown = {"architecture", "bytes"};
+void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
+  static constexpr FieldRule kRule = Object("overheads", kOverheads);
+  if (!CheckField(bundle, kRule, names) || bundle.Find("overheads") == nullptr) return;
   const ObjectReader object(bundle, "overheads");
-  if (!object.present()) return;
+  const auto number = [&object](std::string_view key) { return object.Find(key)->number; };
   Overheads& overheads = catalog.overheads;
-  object.RefuseUnknown(kKnown);
-  overheads.allocated_low_fraction = ReadNumber(object, "allocated_low_fraction", 1);
-  overheads.allocated_high_fraction = ReadNumber(object, "allocated_high_fraction", 10);
-  overheads.reserved_low_fraction = ReadNumber(object, "reserved_low_fraction", 1);
-  overheads.reserved_high_fraction = ReadNumber(object, "reserved_high_fraction", 10);
-  overheads.reserved_high_of_loss = ReadNumber(object, "reserved_high_of_loss", 10);
-  overheads.collectives = ReadRange(object, "collectives", kMostBytes);
-  object.Require("contexts");
+  overheads.allocated_low_fraction = number("allocated_low_fraction");
+  overheads.allocated_high_fraction = number("allocated_high_fraction");
+  overheads.reserved_low_fraction = number("reserved_low_fraction");
+  overheads.reserved_high_fraction = number("reserved_high_fraction");
+  overheads.reserved_high_of_loss = number("reserved_high_of_loss");
+  overheads.collectives = ReadRange(object, "collectives");
   bool has_any = false;
   ForEachRow(object, "contexts", [&](const ObjectReader& row) {
-    row.RefuseUnknown(kContextKnown);
-    row.Require("architecture");
     Overheads::Context context;
-    context.architecture = row.Text("architecture", 40).value_or("");
-    context.bytes = ReadRange(row, "bytes", kMostBytes);
+    context.architecture = row.Find("architecture")->text;
+    context.bytes = ReadRange(row, "bytes");
     has_any = has_any || context.architecture.empty();
     overheads.contexts.push_back(std::move(context));
   });
-  if (object.List("contexts") != nullptr && !has_any) {
-    object.Fault("missing_field", "contexts", "must hold one without an architecture, for any GPU", {});
-  }
-  CheckRuns(object, kConstants);
+  if (!has_any) object.Fault("missing_field", "contexts", "must hold one without an architecture, for any GPU", {});
 }
 
 }  // namespace tunefit

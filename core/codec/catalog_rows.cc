@@ -6,30 +6,6 @@
 
 namespace tunefit {
 
-std::string ReadText(const ObjectReader& row, std::string_view key, std::size_t longest) {
-  row.Require(key);
-  const std::string text(row.Text(key, longest).value_or(""));
-  const JsonValue* value = row.Find(key);
-  if (value != nullptr && value->kind == JsonKind::kText && value->text.empty()) {
-    row.Fault("malformed", key, "is empty", {{"value", ""}});
-  }
-  return text;
-}
-
-std::string ReadId(const ObjectReader& row) {
-  const std::string id = ReadText(row, "id", 64);
-  const std::string_view fault = FormFault(id, TextForm::kId);
-  if (!id.empty() && !fault.empty()) row.Fault("malformed", "id", fault, {{"value", id}});
-  return id;
-}
-
-std::string ReadRelease(const ObjectReader& row) {
-  std::string release = ReadText(row, "release", 10);
-  const std::string_view fault = FormFault(release, TextForm::kDate);
-  if (!release.empty() && !fault.empty()) row.Fault("malformed", "release", fault, {{"value", release}});
-  return release;
-}
-
 std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key) {
   std::vector<std::string> texts;
   const JsonValue* list = row.Find(key);
@@ -38,12 +14,9 @@ std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key) 
   return texts;
 }
 
-std::vector<std::string> ReadSourceIds(const ObjectReader& row, const KnownNames& names) {
-  CheckField(row, rules::Sources(), names);
+std::vector<std::string> SourceIdsOf(const ObjectReader& row) {
   std::vector<std::string> ids;
-  const JsonValue* sources = row.Find("sources");
-  if (sources == nullptr) return ids;
-  for (const JsonMember& member : sources->members) {
+  for (const JsonMember& member : row.Find("sources")->members) {
     for (const JsonValue& id : member.value.items) ids.push_back(id.text);
   }
   std::sort(ids.begin(), ids.end());
@@ -53,12 +26,44 @@ std::vector<std::string> ReadSourceIds(const ObjectReader& row, const KnownNames
 
 void NeedSource(const ObjectReader& row, std::string_view path) {
   const JsonValue* sources = row.Find("sources");
-  if (sources == nullptr || sources->kind != JsonKind::kObject || sources->Find("row") != nullptr) return;
+  if (sources->Find("row") != nullptr) return;
   for (std::string_view at = path; !at.empty(); at = at.substr(0, at.rfind('.') == at.npos ? 0 : at.rfind('.'))) {
     if (sources->Find(at) != nullptr) return;
   }
   if (path.substr(0, 5) == "link_" && sources->Find("link") != nullptr) return;
   row.Fault("unsourced", path, "has no source", {});
+}
+
+namespace {
+
+/// Whether objects within objects lead to something.
+bool HasPath(const ObjectReader& row, std::string_view path) {
+  const JsonValue* at = row.Find(path.substr(0, path.find('.')));
+  while (at != nullptr && path.find('.') != path.npos) {
+    path.remove_prefix(path.find('.') + 1);
+    at = at->Find(path.substr(0, path.find('.')));
+  }
+  return at != nullptr;
+}
+
+}  // namespace
+
+void CheckNamed(const ObjectReader& row, std::string_view list) {
+  for (const std::string& path : TextsOf(row, list)) {
+    if (HasPath(row, path)) continue;
+    const std::string shown = Shortened(path);
+    row.Fault("unknown_value", list, Join({"names \"", shown, "\", which the row does not have"}), {{"value", shown}});
+  }
+}
+
+void CheckPaths(const ObjectReader& row) {
+  const ObjectReader sources(row, "sources");
+  for (const JsonMember& member : row.Find("sources")->members) {
+    if (member.key == "row" || HasPath(row, member.key)) continue;
+    sources.Fault("unknown_field", member.key, "is the source of a field that the row does not have",
+                  {{"value", member.key}});
+  }
+  CheckNamed(row, "derived");
 }
 
 void SortNames(std::vector<RowName>& names, const ObjectReader& object, const char* code, std::string_view key,
@@ -87,38 +92,31 @@ void NeedParts(const ObjectReader& bundle, std::span<const std::string_view> par
   for (const std::string_view part : parts) bundle.Require(part);
 }
 
-std::string ReadMeta(const ObjectReader& bundle) {
-  static constexpr std::string_view kKnown[] = {"version", "date"};
-  const ObjectReader meta(bundle, "meta");
-  meta.RefuseUnknown(kKnown);
-  meta.Require("version");
-  if (const auto version = meta.Count("version", 0, 1000000); version && *version != 1) {
-    const std::string value = std::to_string(*version);
-    meta.Fault("unknown_value", "version", Join({"must be 1, not ", value}), {{"value", value}, {"known", "1"}});
-  }
-  std::string date = ReadText(meta, "date", 10);
-  if (!date.empty() && !IsDate(date, true)) {
-    meta.Fault("malformed", "date", "must be a day as \"2026-01-31\"", {{"value", date}});
-  }
-  return date;
+std::string ReadMeta(const ObjectReader& bundle, const KnownNames& names) {
+  static constexpr FieldRule kFields[] = {rules::OneOf("version", "1").Needed(),
+                                          rules::Text("date", 0, TextForm::kDay).Needed()};
+  static constexpr FieldRule kMeta = rules::Object("meta", kFields);
+  if (!CheckField(bundle, kMeta, names) || bundle.Find("meta") == nullptr) return {};
+  return bundle.Find("meta")->Find("date")->text;
 }
 
-void ReadSources(const ObjectReader& bundle, Catalog& catalog) {
-  static constexpr std::string_view kKnown[] = {"id", "title", "locator", "read", "grade"};
-  static constexpr std::string_view kGrades[] = {"A", "B", "C", "D"};
+void ReadSources(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
+  static constexpr FieldRule kSource[] = {
+      rules::Text("id", 40, TextForm::kSourceId).Needed(),
+      rules::Text("title", 160).Needed(),
+      rules::Text("locator", 300).Needed(),
+      rules::Text("read", 0, TextForm::kDay).Needed(),
+      rules::Choice("grade", "A B C D").Needed(),
+  };
+  static constexpr FieldRule kSources = rules::Rows("sources", kSource).Items(1);
+  if (!CheckField(bundle, kSources, names)) return;
   ForEachRow(bundle, "sources", [&](const ObjectReader& row) {
-    row.RefuseUnknown(kKnown);
     CatalogSource source;
-    source.id = ReadId(row);
-    source.title = ReadText(row, "title", 160);
-    source.locator = ReadText(row, "locator", 300);
-    source.read = ReadText(row, "read", 10);
-    if (!source.read.empty() && !IsDate(source.read, true)) {
-      row.Fault("malformed", "read", "must be a day as \"2026-01-31\"", {{"value", source.read}});
-    }
-    row.Require("grade");
-    if (const auto grade = row.Choice("grade", kGrades)) source.grade = kGrades[*grade];
-    RefuseSecond(row, catalog.sources, source.id, [](const CatalogSource& earlier) { return earlier.id; });
+    source.id = row.Find("id")->text;
+    source.title = row.Find("title")->text;
+    source.locator = row.Find("locator")->text;
+    source.read = row.Find("read")->text;
+    source.grade = row.Find("grade")->text;
     catalog.sources.push_back(std::move(source));
   });
   std::sort(catalog.sources.begin(), catalog.sources.end(),

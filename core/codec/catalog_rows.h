@@ -15,41 +15,32 @@ bool ReadBundle(std::string_view text, JsonValue& tree, Issues& issues);
 void NeedParts(const ObjectReader& bundle, std::span<const std::string_view> parts);
 
 /// The date of a bundle: `meta`, which both parts have.
-std::string ReadMeta(const ObjectReader& bundle);
-/// Before the formulas, which look their source ids up.
-void ReadSources(const ObjectReader& bundle, Catalog& catalog);
+std::string ReadMeta(const ObjectReader& bundle, const KnownNames& names);
+void ReadSources(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void CheckPurposes(const ObjectReader& bundle, const KnownNames& names);
 void CheckInterconnects(const ObjectReader& bundle, const KnownNames& names);
 void ReadModels(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
+/// The `config` of a row of models, which must hold whatever counts. Nothing where it has faults.
+Architecture ReadConfig(const ObjectReader& row, const KnownNames& names);
 void ReadStacks(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
-void ReadFormulas(const ObjectReader& bundle, Catalog& catalog);
-void ReadOverheads(const ObjectReader& bundle, Catalog& catalog);
+void ReadFormulas(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
+void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 
-/// Reads the `sources` of a row, field to ids: every id once, sorted.
-std::vector<std::string> ReadSourceIds(const ObjectReader& row, const KnownNames& names);
-/// `unsourced` where neither the field, nor one that holds it, nor the whole row has a source. Nothing for a row
-/// without `sources`: that is said already.
+/// The ids in `sources` of a row that was checked: every id once, sorted.
+std::vector<std::string> SourceIdsOf(const ObjectReader& row);
+/// `unsourced` where neither the field, nor one that holds it, nor the whole row has a source. Of a row that was
+/// checked.
 void NeedSource(const ObjectReader& row, std::string_view path);
+/// What `sources` and `derived` of a checked row name must be there: `unknown_field` at the path in `sources`,
+/// `unknown_value` at `derived`.
+void CheckPaths(const ObjectReader& row);
 
-/// A text of the form of an id: lower case letters, digits, and single `.`, `_` or `-` between them. `malformed`
-/// otherwise.
-std::string ReadId(const ObjectReader& row);
-/// The `release`, which must be there: a date of some precision. `malformed` otherwise.
-std::string ReadRelease(const ObjectReader& row);
-/// A text that must be there; empty when it is not.
-std::string ReadText(const ObjectReader& row, std::string_view key, std::size_t longest);
+/// Fields that a list of a checked row names are there: `unknown_value` at the list where one is not.
+void CheckNamed(const ObjectReader& row, std::string_view list);
+
 /// The texts of a list that was checked; none where it is left out.
 std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key);
-/// `duplicate_id` where an earlier row has the id.
-template <typename Rows, typename IdOf>
-void RefuseSecond(const ObjectReader& row, const Rows& rows, const std::string& id, IdOf id_of) {
-  for (const auto& earlier : rows) {
-    if (id_of(earlier) != id) continue;
-    row.Fault("duplicate_id", "id", "is the id of an earlier row", {{"value", id}});
-    return;
-  }
-}
 
 /// Sorts names for FindRow. One that stands twice is a fault of that code at the later row of the list under `key`, or
 /// at a field of it (".id").

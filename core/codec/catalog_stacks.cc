@@ -11,6 +11,8 @@ namespace {
 
 using Known = const std::string_view[];
 
+using rules::Choice, rules::Flag, rules::Id, rules::Object, rules::Rows, rules::Sources, rules::Text, rules::Texts;
+
 /// Puts what a version says over what held before: objects member by member, all else as a whole.
 void Overlay(JsonValue& below, const JsonValue& above) {
   if (below.kind != JsonKind::kObject || above.kind != JsonKind::kObject) {
@@ -32,7 +34,7 @@ void Overlay(JsonValue& below, const JsonValue& above) {
 void CheckSourced(const ObjectReader& version) {
   for (const std::string_view part : {"defaults", "switches"}) {
     const JsonValue* value = version.Find(part);
-    if (value == nullptr || value->kind != JsonKind::kObject) continue;
+    if (value == nullptr) continue;
     for (const JsonMember& member : value->members) NeedSource(version, Join({part, ".", member.key}));
   }
 }
@@ -162,7 +164,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.expandable_segments = switches.Flag("expandable_segments").value_or(habits.expandable_segments);
 }
 
-void ReadTargets(const ObjectReader& defaults, StackVersion& version) {
+void ReadTargets(const ObjectReader& defaults, const KnownNames& names, StackVersion& version) {
   const ObjectReader method(defaults, "method");
   const JsonValue* by_type = method.Object("target_modules");
   if (by_type == nullptr) return;
@@ -173,34 +175,71 @@ void ReadTargets(const ObjectReader& defaults, StackVersion& version) {
     if (member.value.kind == JsonKind::kText) {
       static constexpr Known kWords = {"all-linear"};
       read.all_linear = targets.Choice(member.key, kWords).has_value();
-    } else {
-      read.modules = targets.Texts(member.key).value_or(std::vector<std::string_view>());
+    } else if (CheckField(targets, Texts(Text(member.key, 40)).Items(1), names)) {
+      for (const JsonValue& module : member.value.items) read.modules.emplace_back(module.text);
     }
   }
 }
 
+/// The fields of a request that a stack may set, as far as a request's own reader does not look at them.
+constexpr FieldRule kPrecision[] = {
+    Choice("weights", "fp32 bf16 fp16 fp8").Needed(),
+    Choice("compute", "fp32 bf16 fp16 fp8").Needed(),
+    Flag("autocast").Needed(),
+    Flag("master_weights").Needed(),
+};
+constexpr FieldRule kBatch[] = {
+    {.key = "per_device"}, {.key = "gradient_accumulation"}, {.key = "sequence_length"}, {.key = "packing"}};
+constexpr FieldRule kMethod[] = {
+    {.key = "rank"}, {.key = "dropout"}, {.key = "adapter_dtype"}, {.key = "dora"}, {.key = "target_modules"}};
+constexpr FieldRule kQuantization[] = {{.key = "double_quant"}, {.key = "prepare_kbit"}};
+constexpr FieldRule kParallel[] = {{.key = "sequence_parallel"}};
+constexpr FieldRule kDefaults[] = {
+    Object("precision", kPrecision),
+    {.key = "optimizer"},
+    {.key = "optimizer_in_backward"},
+    {.key = "attention"},
+    Text("gradient_checkpointing", 40),
+    {.key = "loss"},
+    {.key = "compile"},
+    Object("parallel", kParallel).Items(1),
+    Object("batch", kBatch).Items(1),
+    Object("method", kMethod).Items(1),
+    Object("quantization", kQuantization).Items(1),
+    {.key = "fused_kernels"},
+};
+constexpr FieldRule kVersion[] = {
+    Text("since", 0, TextForm::kOnlyMonth).Needed(),
+    Object("defaults", kDefaults).Items(1),
+    {.key = "switches"},
+    Sources(),
+};
+constexpr FieldRule kStack[] = {Id(), Text("name", 120).Needed(), Rows("versions", kVersion).Items(1).Needed()};
+
+/// A version whose fields are all right, but for those inside `defaults` and `switches`.
 void ReadVersion(const ObjectReader& row, const KnownNames& names, CatalogStack& stack) {
-  static constexpr Known kKnown = {"since", "defaults", "switches", "sources"};
-  row.RefuseUnknown(kKnown);
   StackVersion version;
+  version.since = row.Find("since")->text;
   if (!stack.versions.empty()) {
-    version.defaults = stack.versions.back().defaults;
-    version.habits = stack.versions.back().habits;
-    version.source_ids = stack.versions.back().source_ids;
+    const StackVersion& before = stack.versions.back();
+    version.defaults = before.defaults;
+    version.habits = before.habits;
+    version.source_ids = before.source_ids;
+    if (before.since >= version.since) {
+      row.Fault("not_sorted", "", Join({"must be later than the version before it, ", before.since}),
+                {{"value", version.since}});
+    }
   } else {
     version.defaults.kind = JsonKind::kObject;
   }
-  version.since = ReadText(row, "since", 7);
-  if (!version.since.empty() && !IsMonth(version.since)) {
-    row.Fault("malformed", "since", "must be a month such as 2025-06", {{"value", version.since}});
-  }
-  if (!stack.versions.empty() && stack.versions.back().since >= version.since) {
-    row.Fault("not_sorted", "", "must be later than the version before it", {{"value", version.since}});
-  }
-  if (const JsonValue* defaults = row.Object("defaults")) Overlay(version.defaults, *defaults);
+  const JsonValue* switches = row.Object("switches");
+  if (switches == nullptr) row.Require("defaults");
+  if (switches != nullptr && switches->members.empty()) row.Fault("empty_list", "switches", "must hold something", {});
+  if (const JsonValue* defaults = row.Find("defaults")) Overlay(version.defaults, *defaults);
   ReadHabits(row, version.habits);
   CheckSourced(row);
-  const std::vector<std::string> source_ids = ReadSourceIds(row, names);
+  CheckPaths(row);
+  const std::vector<std::string> source_ids = SourceIdsOf(row);
   version.source_ids.insert(version.source_ids.end(), source_ids.begin(), source_ids.end());
   std::sort(version.source_ids.begin(), version.source_ids.end());
   version.source_ids.erase(std::unique(version.source_ids.begin(), version.source_ids.end()), version.source_ids.end());
@@ -210,27 +249,21 @@ void ReadVersion(const ObjectReader& row, const KnownNames& names, CatalogStack&
   const std::string path = row.PathTo("defaults");
   const ObjectReader defaults(kept.defaults, path, NullRule::kRefused, row.issues());
   kept.fields = ReadStackDefaults(defaults);
-  ReadTargets(defaults, kept);
+  ReadTargets(defaults, names, kept);
 }
 
 }  // namespace
 
 void ReadStacks(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
-  static constexpr Known kKnown = {"id", "name", "versions"};
+  static constexpr FieldRule kStacks = Rows("stacks", kStack).Items(1);
+  if (!CheckField(bundle, kStacks, names)) return;
   ForEachRow(bundle, "stacks", [&](const ObjectReader& row) {
-    row.RefuseUnknown(kKnown);
     CatalogStack stack;
-    stack.id = ReadId(row);
-    stack.name = ReadText(row, "name", 120);
-    row.Require("versions");
-    if (const JsonValue* list = row.List("versions")) {
-      // Readings hold views into their version: no version may move once it is read.
-      stack.versions.reserve(list->items.size());
-      if (list->items.empty()) row.Fault("empty_list", "versions", "must hold at least one version", {});
-    }
+    stack.id = row.Find("id")->text;
+    stack.name = row.Find("name")->text;
+    // Readings hold views into their version: no version may move once it is read.
+    stack.versions.reserve(row.Find("versions")->items.size());
     ForEachRow(row, "versions", [&](const ObjectReader& version) { ReadVersion(version, names, stack); });
-    RefuseSecond(row, catalog.stacks, stack.id,
-                 [](const CatalogStack& earlier) -> const std::string& { return earlier.id; });
     catalog.stacks.push_back(std::move(stack));
   });
 }

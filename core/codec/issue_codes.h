@@ -78,7 +78,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"layers_differ", "A list of layers is not as long as the model.", "value expected"},
     {"model_too_large", "The config describes more parameters than are computed.", "value high"},
     // the catalog
-    {"duplicate_id", "Two rows of a list have one id.", "value"},
+    {"duplicate_id", "Two rows of a list have one id, or agree in all that tells such rows apart.", "value"},
     {"duplicate_name", "Two models, or two GPUs, share a name.", "value"},
     {"unknown_source", "A source id that the catalog does not list.", "value"},
     {"unsourced", "A number without a source.", ""},

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -136,9 +138,17 @@ std::string TreeBuilder::PathOf(std::size_t levels) const {
 void TreeBuilder::SortMembers(std::vector<JsonMember>& members) {
   const auto by_key = [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; };
   if (!std::is_sorted(members.begin(), members.end(), by_key)) {
-    // Heap sort: the smallest code that is never quadratic.
-    std::make_heap(members.begin(), members.end(), by_key);
-    std::sort_heap(members.begin(), members.end(), by_key);
+    // Numbers are sorted and each member is moved once, as it is large. Heap sort: the smallest code that is never
+    // quadratic.
+    std::vector<std::uint32_t> order(members.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto by_key_at = [&](std::uint32_t a, std::uint32_t b) { return members[a].key < members[b].key; };
+    std::make_heap(order.begin(), order.end(), by_key_at);
+    std::sort_heap(order.begin(), order.end(), by_key_at);
+    std::vector<JsonMember> sorted;
+    sorted.reserve(members.size());
+    for (const std::uint32_t at : order) sorted.push_back(std::move(members[at]));
+    members = std::move(sorted);
   }
   for (std::size_t i = 1; i < members.size(); ++i) {
     if (members[i].key != members[i - 1].key) continue;
@@ -201,8 +211,11 @@ JsonValue ParseJson(std::string_view text, TextLimits limits, Issues& issues) {
 }
 
 const JsonValue* JsonValue::Find(std::string_view key) const {
+  constexpr std::ptrdiff_t kFew = 16;  // lengths alone tell most keys apart, which an order cannot
+  const auto is_key = [&](const JsonMember& member) { return member.key == key; };
   const auto below = [](const JsonMember& member, std::string_view name) { return member.key < name; };
-  const auto found = std::lower_bound(members.begin(), members.end(), key, below);
+  const auto found = std::ssize(members) <= kFew ? std::find_if(members.begin(), members.end(), is_key)
+                                                 : std::lower_bound(members.begin(), members.end(), key, below);
   return found != members.end() && found->key == key ? &found->value : nullptr;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/codec/words.h"
@@ -114,7 +115,10 @@ std::optional<double> ObjectReader::Number(std::string_view key, double low, dou
   const std::string shown = ShownValue(*value);
   const std::string from = NumberText(low);
   const std::string to = NumberText(high);
-  Fault("out_of_range", key, Join({"must be a number from ", from, " to ", to, ", not ", shown}),
+  // A bound that is only there to keep zero out is no number that anybody would write.
+  const bool positive = low == std::numeric_limits<double>::denorm_min();
+  const std::string range = positive ? Join({"over 0, up to ", to}) : Join({"from ", from, " to ", to});
+  Fault("out_of_range", key, Join({"must be a number ", range, ", not ", shown}),
         {{"value", shown}, {"low", from}, {"high", to}});
   return {};
 }

@@ -35,6 +35,8 @@ class ObjectReader {
   ObjectReader(const ObjectReader& parent, std::string_view key, std::size_t index, const JsonValue& item);
 
   bool present() const { return object_ != nullptr; }
+  /// Of an object that is present, sorted by key.
+  const std::vector<JsonMember>& members() const { return object_->members; }
   /// The value under `key` of whatever type; null where absent.
   const JsonValue* Find(std::string_view key) const;
   /// The key is there and its value is null.

@@ -20,7 +20,12 @@ KnownNames NamesOf(const ObjectReader& bundle, const Catalog& catalog) {
   names.Set(Table::kGpus, std::move(gpus));
   names.Set(Table::kSources, std::move(sources));
   names.Set(Table::kServers, TextsIn(bundle.Find("servers"), "id"));
-  names.Set(Table::kProviders, TextsIn(prices == nullptr ? nullptr : prices->Find("rented"), "provider"));
+  const auto providers_of = [prices](std::string_view list) {
+    return TextsIn(prices == nullptr ? nullptr : prices->Find(list), "provider");
+  };
+  std::vector<std::string_view> providers = providers_of("rented");
+  for (const std::string_view name : providers_of("services")) providers.push_back(name);
+  names.Set(Table::kProviders, std::move(providers));
   return names;
 }
 
@@ -41,15 +46,15 @@ Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues)
   if (!ReadBundle(text, tree, issues)) return market;
   const ObjectReader bundle(tree, "", NullRule::kRefused, issues);
   NeedParts(bundle, kKnown);
-  const std::string date = ReadMeta(bundle);
+  const KnownNames names = NamesOf(bundle, catalog);
+  const std::string date = ReadMeta(bundle, names);
   if (!date.empty() && date != catalog.date) {
     bundle.Fault("parts_differ", "meta.date", Join({"is not that of the first part, ", catalog.date}),
                  {{"value", date}, {"expected", catalog.date}});
   }
-  const KnownNames names = NamesOf(bundle, catalog);
   ReadServers(bundle, names, market);
-  CheckPrices(bundle, names, catalog, date);
-  CheckVendor(bundle, names);
+  CheckPrices(bundle, names, {catalog, market, date});
+  CheckVendor(bundle, names, {catalog, market, date});
   return market;
 }
 

@@ -18,11 +18,20 @@ inline constexpr FieldRule kCurrency = rules::Choice("currency", "USD EUR").Need
 inline constexpr FieldRule kPriceMonth = rules::Text("date", 0, TextForm::kMonth).Needed();
 
 void ReadServers(const ObjectReader& bundle, const KnownNames& names, Market& market);
-/// `date` is that of the bundle: no price is later.
-void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const Catalog& catalog, std::string_view date);
-void CheckVendor(const ObjectReader& bundle, const KnownNames& names);
+/// What prices are held against.
+struct PriceContext {
+  const Catalog& catalog;
+  const Market& market;   ///< its servers, as far as they are all right
+  std::string_view date;  ///< of the bundle; empty where it is wrong
+};
+void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context);
+void CheckVendor(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context);
 
-/// `implausible` where `low` is over `high`, or `expected` is not between them. Of a row whose fields are all right.
-void CheckRange(const ObjectReader& row);
+/// What holds for every price, whoever asks it: `implausible` where `low` is over `high`, `expected` is not between
+/// them, or the date is later than the bundle's; `gpu_not_in_server` and `too_many_gpus_in_server` where the row names
+/// a machine. Of a row whose fields are all right.
+void CheckPrice(const ObjectReader& row, const PriceContext& context);
+/// `duplicate_id` at rows of a list that have the same values under all of these keys, divided by blanks.
+void RefuseSecondPrices(const ObjectReader& object, std::string_view list, std::string_view keys);
 
 }  // namespace tunefit

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,17 @@ namespace {
 using rules::Choice, rules::Count, rules::Name, rules::Number, rules::Positive, rules::Rows, rules::SourceIds,
     rules::Text;
 
+/// A figure that the page starts from: its unit, and the least and the most that it can be.
+struct Default {
+  std::string_view id, unit;
+  double low, high;
+};
+constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
+constexpr Default kDefaults[] = {
+    {"electricity", "EUR_per_kWh", 0, 10},           {"pue", "ratio", 1, 10},
+    {"eur_per_usd", "EUR_per_USD", kAboveZero, 100}, {"support_share", "per_year", 0, 1},
+    {"rdimm_64GB", "USD", kAboveZero, 1e6},
+};
 constexpr FieldRule kDefaultId = Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB").Needed();
 constexpr FieldRule kYear = Text("date", 0, TextForm::kDate).Needed();
 constexpr FieldRule kConfidence = Choice("confidence", "low");
@@ -95,60 +107,96 @@ bool IsLater(std::string_view later, std::string_view date) {
   return later.substr(0, date.size()) > date.substr(0, later.size());
 }
 
-/// What holds in every list.
-void CheckPrice(const ObjectReader& row, const Catalog& catalog, std::string_view catalog_date) {
-  if (row.Find("low") != nullptr) CheckRange(row);
-  if (row.Find("confidence") == nullptr && IsWeak(row, catalog)) {
+/// What holds for the catalog's own prices.
+void CheckListed(const ObjectReader& row, const PriceContext& context) {
+  CheckPrice(row, context);
+  if (row.Find("confidence") == nullptr && IsWeak(row, context.catalog)) {
     row.Fault("missing_field", "confidence", "is missing, and no source is the seller's or a kept table", {});
   }
-  if (IsLater(row.Find("date")->text, catalog_date)) {
-    row.ValueFault("implausible", "date", "is later than the catalog's");
+}
+
+void CheckDefaults(const ObjectReader& prices) {
+  for (const Default& known : kDefaults) {
+    bool is_there = false;
+    ForEachRow(prices, "defaults", [&](const ObjectReader& row) {
+      if (row.Find("id")->text != known.id) return;
+      is_there = true;
+      const std::string& unit = row.Find("unit")->text;
+      if (unit != known.unit) row.UnknownValue("unit", unit, std::array{known.unit});
+      for (const std::string_view key : {"low", "expected", "high"}) row.Number(key, known.low, known.high);
+    });
+    if (!is_there) prices.Fault("missing_field", "defaults", Join({"lacks ", known.id}), {{"value", known.id}});
   }
 }
 
-/// What one provider asks for one thing on one day stands there once.
-void RefuseSecondOffers(const ObjectReader& prices) {
-  std::vector<RowName> offers;
-  ForEachRow(prices, "rented", [&](const ObjectReader& row) {
-    std::string offer;
-    for (const std::string_view key : {"provider", "instance", "gpu", "gpus", "term", "region", "date"}) {
-      const JsonValue* value = row.Find(key);
-      if (value != nullptr) offer += value->kind == JsonKind::kText ? value->text : NumberText(value->number);
-      offer += '\n';
-    }
-    offers.emplace_back(std::move(offer), offers.size());
-  });
-  SortNames(offers, prices, "duplicate_id", "rented");
-}
-
-void NeedDefaults(const ObjectReader& prices) {
-  const std::vector<std::string_view> there = TextsIn(prices.Find("defaults"), "id");
-  for (const std::string_view id : WordsOf(kDefaultId)) {
-    if (std::find(there.begin(), there.end(), id) != there.end()) continue;
-    prices.Fault("missing_field", "defaults", Join({"lacks ", id}), {{"value", id}});
-  }
-}
-
-}  // namespace
-
+/// `low` to `high`, and `expected` between them.
 void CheckRange(const ObjectReader& row) {
+  if (row.Find("low") == nullptr) return;
   const double low = row.Find("low")->number;
   const double high = row.Find("high")->number;
-  if (low > high) row.ValueFault("implausible", "high", "is under the lowest");
+  if (low > high) row.ValueFault("implausible", "high", Join({"is under the lowest, ", NumberText(low)}));
   const JsonValue* expected = row.Find("expected");
   if (expected == nullptr || (expected->number >= low && expected->number <= high)) return;
   row.ValueFault("implausible", "expected", "is not between the lowest and the highest");
 }
 
-void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const Catalog& catalog, std::string_view date) {
+/// A price of a machine is of cards that it takes.
+void CheckMachine(const ObjectReader& row, const Market& market) {
+  const JsonValue* id = row.Find("server");
+  const CatalogServer* server = id == nullptr ? nullptr : market.FindServer(id->text);
+  if (server == nullptr) return;
+  const JsonValue* gpu = row.Find("gpu");
+  const auto takes = [gpu](const std::vector<std::string>& gpus) {
+    return std::find(gpus.begin(), gpus.end(), gpu->text) != gpus.end();
+  };
+  if (gpu != nullptr && !takes(server->gpus) && !takes(server->gpus_unconfirmed)) {
+    row.Fault("gpu_not_in_server", "gpu", Join({"is \"", gpu->text, "\", which ", server->id, " does not take"}),
+              {{"value", gpu->text}, {"server", server->id}});
+  }
+  const JsonValue* gpus = row.Find("gpus");
+  if (gpus == nullptr || gpus->number <= static_cast<double>(server->gpus_max)) return;
+  const std::string count = NumberText(gpus->number);
+  const std::string high = std::to_string(server->gpus_max);
+  row.Fault("too_many_gpus_in_server", "gpus", Join({"is ", count, ", and ", server->id, " takes at most ", high}),
+            {{"value", count}, {"high", high}, {"server", server->id}});
+}
+
+}  // namespace
+
+void CheckPrice(const ObjectReader& row, const PriceContext& context) {
+  CheckRange(row);
+  CheckMachine(row, context.market);
+  if (!context.date.empty() && IsLater(row.Find("date")->text, context.date)) {
+    row.ValueFault("implausible", "date", Join({"is later than the catalog's date in meta.json, ", context.date}));
+  }
+}
+
+void RefuseSecondPrices(const ObjectReader& object, std::string_view list, std::string_view keys) {
+  std::vector<RowName> prices;
+  ForEachRow(object, list, [&](const ObjectReader& row) {
+    std::string price;
+    for (const std::string_view key : WordsOf(keys)) {
+      const JsonValue* value = row.Find(key);
+      if (value != nullptr) price += value->kind == JsonKind::kText ? value->text : NumberText(value->number);
+      price += " | ";
+    }
+    prices.emplace_back(std::move(price), prices.size());
+  });
+  SortNames(prices, object, "duplicate_id", list);
+}
+
+void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context) {
   static constexpr FieldRule kPrices = rules::Object("prices", kLists);
   if (!CheckField(bundle, kPrices, names) || bundle.Find("prices") == nullptr) return;
   const ObjectReader prices(bundle, "prices");
   for (const FieldRule& list : kLists) {
-    ForEachRow(prices, list.key, [&](const ObjectReader& row) { CheckPrice(row, catalog, date); });
+    ForEachRow(prices, list.key, [&](const ObjectReader& row) { CheckListed(row, context); });
   }
-  RefuseSecondOffers(prices);
-  NeedDefaults(prices);
+  RefuseSecondPrices(prices, "rented", "provider instance gpu gpus term region date");
+  RefuseSecondPrices(prices, "gpus", "gpu kind currency date");
+  RefuseSecondPrices(prices, "servers", "what server gpu gpus kind currency date");
+  RefuseSecondPrices(prices, "services", "provider method models currency date");
+  CheckDefaults(prices);
 }
 
 }  // namespace tunefit

@@ -22,7 +22,7 @@ constexpr FieldRule kServer[] = {
     Texts(Name("gpus_unconfirmed", Table::kGpus)).Items(1),
     Count("gpus_max", 1, kMostGpus).Needed(),
     Choice("mount", "hgx oam pcie pcie_single pcie_low superchip").Needed(),
-    Choice("link", "switch mesh direct bridge pcie none"),
+    Choice("link", "switch mesh direct bridge pcie none").Needed(),
     Count("link_gpus", 2, 1024),
     Count("pcie_gen", 3, 7),
     Choice("pcie_topology", "direct switched dual_root nic_per_gpu c2c"),
@@ -49,8 +49,9 @@ constexpr FieldRule kServer[] = {
     Text("tested", 200),
     Text("note", 300),
     Texts(Choice("unconfirmed",
-                 "gpus link pcie_topology sockets cpu dimm_slots memory_max_GB memory_type network pcie_slots storage "
-                 "psu_count psu_W psu_redundancy power_W cooling height_U name price"))
+                 "name gpus gpus_max mount link link_gpus pcie_gen pcie_topology sockets cpu dimm_slots "
+                 "memory_max_GB memory_type nic_count nic_Gbps network pcie_slots storage psu_count psu_W "
+                 "psu_redundancy psu_efficiency power_W cooling form height_U weight_kg tested price"))
         .Items(1),
     Texts(Text("derived", 0, TextForm::kAny)).Items(1),
     Sources(),
@@ -82,11 +83,11 @@ void CheckSupplies(const ObjectReader& row) {
 
 /// A row whose fields are all right.
 void ReadServer(const ObjectReader& row, Market& market) {
-  if (row.Find("link_gpus") != nullptr) row.Require("link");
   if (row.Find("nic_Gbps") != nullptr) row.Require("nic_count");
   for (const FieldRule& rule : kServer) {
     if (rule.is_number() && row.Find(rule.key) != nullptr) NeedSource(row, rule.key);
   }
+  CheckPaths(row);
   CheckSupplies(row);
   CatalogServer server;
   server.id = TextOf(row, "id");

@@ -36,7 +36,7 @@ constexpr FieldRule kPrices[] = {
     Rows("servers", kServerPrice).Needed(),
     Number("electricity_EUR_per_kWh", 0, 10),
 };
-constexpr FieldRule kLegal[] = {Text("nl", 1200).Needed(), Text("en", 1200).Needed()};
+constexpr FieldRule kLegal[] = {Text("nl", 1200), Text("en", 1200)};
 
 constexpr FieldRule kVendor[] = {
     Text("name", 60).Needed(),
@@ -49,17 +49,27 @@ constexpr FieldRule kVendor[] = {
     Texts(Name("servers", Table::kServers)),
     Texts({.key = "providers", .form = TextForm::kFilled, .names = Table::kProviders, .high = 60}),
     Object("prices", kPrices).Needed(),
-    Object("legal", kLegal),
+    Object("legal", kLegal).Items(1),
 };
 
 }  // namespace
 
-void CheckVendor(const ObjectReader& bundle, const KnownNames& names) {
+void CheckVendor(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context) {
   static constexpr FieldRule kRule = Object("vendor", kVendor);
   if (!CheckField(bundle, kRule, names) || bundle.Find("vendor") == nullptr) return;
   const ObjectReader vendor(bundle, "vendor");
   const ObjectReader prices(vendor, "prices");
-  for (const std::string_view list : {"gpus", "servers"}) ForEachRow(prices, list, CheckRange);
+  for (const std::string_view list : {"gpus", "servers"}) {
+    ForEachRow(prices, list, [&](const ObjectReader& row) { CheckPrice(row, context); });
+  }
+  // Whoever reads the page reads these.
+  if (vendor.Find("legal") != nullptr) {
+    const ObjectReader legal(vendor, "legal");
+    for (const std::string& language : TextsOf(vendor, "languages")) legal.Require(language);
+  }
+  // One thing has one price of the vendor's.
+  RefuseSecondPrices(prices, "gpus", "gpu");
+  RefuseSecondPrices(prices, "servers", "server gpu gpus");
 }
 
 }  // namespace tunefit

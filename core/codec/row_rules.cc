@@ -1,6 +1,7 @@
 #include "core/codec/row_rules.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -53,21 +54,20 @@ struct Place {
 
 void CheckText(const ObjectReader& object, const FieldRule& rule, const Place& place, const JsonValue& value,
                const KnownNames& names) {
+  if (value.kind != JsonKind::kText) return object.WrongType(place.Path(), value, "a text");
   if (!rule.words.empty()) {
-    // A value of another type is no word either.
-    const std::string_view word = value.kind == JsonKind::kText ? value.text : JsonKindName(value.kind);
-    if (!HasWord(rule.words, word)) object.UnknownValue(place.Path(), word, WordsOf(rule));
+    if (!HasWord(rule.words, value.text)) object.UnknownValue(place.Path(), value.text, WordsOf(rule.words));
     return;
   }
-  if (value.kind != JsonKind::kText) return object.WrongType(place.Path(), value, "a text");
-  if (rule.high > 0 && static_cast<double>(CharactersOf(value.text)) > rule.high) {
+  const bool is_long = rule.high > 0 && static_cast<double>(CharactersOf(value.text)) > rule.high;
+  if (is_long) {
     const std::string high = NumberText(rule.high);
-    return object.Fault("too_long", place.Path(), Join({"is longer than ", high, " characters"}),
-                        {{"value", Shortened(value.text)}, {"high", high}});
+    object.Fault("too_long", place.Path(), Join({"is longer than ", high, " characters"}),
+                 {{"value", Shortened(value.text)}, {"high", high}});
   }
   const std::string_view fault = FormFault(value.text, rule.form);
   if (!fault.empty()) return object.Fault("malformed", place.Path(), fault, {{"value", Shortened(value.text)}});
-  if (rule.names != Table::kNone && !names.Has(rule.names, value.text)) {
+  if (!is_long && rule.names != Table::kNone && !names.Has(rule.names, value.text)) {
     RefuseUnknownName(object, rule, value.text, names.Of(rule.names));
   }
 }
@@ -130,6 +130,18 @@ void CheckSources(const ObjectReader& row, const KnownNames& names) {
   }
 }
 
+void CheckCount(const ObjectReader& object, const FieldRule& rule) {
+  if (rule.words.empty()) {
+    object.Count(rule.key, static_cast<std::int64_t>(rule.low), static_cast<std::int64_t>(rule.high));
+    return;
+  }
+  constexpr double kAny = std::numeric_limits<double>::max();
+  const auto number = object.Number(rule.key, -kAny, kAny);
+  if (!number) return;
+  const std::string shown = NumberText(*number);
+  if (!HasWord(rule.words, shown)) object.UnknownValue(rule.key, shown, WordsOf(rule.words));
+}
+
 /// What stands under the field's key.
 void CheckValue(const ObjectReader& object, const FieldRule& rule, const JsonValue& value, const KnownNames& names) {
   switch (rule.kind) {
@@ -139,8 +151,7 @@ void CheckValue(const ObjectReader& object, const FieldRule& rule, const JsonVal
       object.Number(rule.key, rule.low, rule.high);
       return;
     case FieldKind::kCount:
-      object.Count(rule.key, static_cast<std::int64_t>(rule.low), static_cast<std::int64_t>(rule.high));
-      return;
+      return CheckCount(object, rule);
     case FieldKind::kFlag:
       object.Flag(rule.key);
       return;
@@ -162,9 +173,8 @@ void CheckValue(const ObjectReader& object, const FieldRule& rule, const JsonVal
 
 }  // namespace
 
-std::vector<std::string_view> WordsOf(const FieldRule& rule) {
+std::vector<std::string_view> WordsOf(std::string_view words) {
   std::vector<std::string_view> divided;
-  std::string_view words = rule.words;
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
     divided.push_back(words.substr(0, end));
@@ -195,8 +205,11 @@ bool CheckFields(const ObjectReader& object, FieldRules rules, const KnownNames&
 
 bool CheckField(const ObjectReader& object, const FieldRule& rule, const KnownNames& names) {
   const std::size_t before = object.issues().size();
-  if (rule.needed) object.Require(rule.key);
-  if (const JsonValue* value = object.Find(rule.key)) CheckValue(object, rule, *value, names);
+  if (const JsonValue* value = object.Find(rule.key)) {
+    CheckValue(object, rule, *value, names);
+  } else if (rule.needed) {
+    object.Require(rule.key);
+  }
   return !HasMore(object.issues(), before);
 }
 

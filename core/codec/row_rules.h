@@ -48,10 +48,10 @@ struct FieldRule {
   bool needed = false;
   TextForm form = TextForm::kAny;
   Table names = Table::kNone;   ///< whose rows the texts name
-  std::uint8_t least = 0;       ///< of items, or of an object's members
-  std::uint8_t most = 0;        ///< of items; 0 for any number
+  std::uint16_t least = 0;      ///< of items, or of an object's members
+  std::uint16_t most = 0;       ///< of items; 0 for any number
   double low = 0, high = 0;     ///< of a number; `high` also of a text's characters, 0 for any number of them
-  std::string_view words = {};  ///< the text is one of these, divided by blanks
+  std::string_view words = {};  ///< the text, or the number, is one of these, divided by blanks
   std::span<const FieldRule> fields = {};
 
   bool is_number() const { return kind == FieldKind::kNumber || kind == FieldKind::kCount; }
@@ -62,7 +62,7 @@ struct FieldRule {
     return rule;
   }
   /// The same rule with so many items.
-  constexpr FieldRule Items(std::uint8_t fewest, std::uint8_t maximum = 0) const {
+  constexpr FieldRule Items(std::uint16_t fewest, std::uint16_t maximum = 0) const {
     FieldRule rule = *this;
     rule.least = fewest;
     rule.most = maximum;
@@ -72,13 +72,13 @@ struct FieldRule {
 
 using FieldRules = std::span<const FieldRule>;
 
-/// The words of which a text must be one.
-std::vector<std::string_view> WordsOf(const FieldRule& rule);
+/// Words that are divided by blanks.
+std::vector<std::string_view> WordsOf(std::string_view words);
 
-/// Checks all members of an object. False where a fault was found, or so many were before that no more are kept:
-/// `missing_field`, `unknown_field`, what ObjectReader's getters find, `malformed`, `empty_list`, `too_long`,
-/// `duplicate_key` of a list's texts, `duplicate_id` of rows, `unknown_source`, `unknown_gpu`, `unknown_server`, and
-/// `unknown_value` of the names that other lists give.
+/// Checks all members of an object. A rule without a kind lets its key be there. False where a fault was found, or so
+/// many were before that no more are kept: `missing_field`, `unknown_field`, what ObjectReader's getters find,
+/// `malformed`, `empty_list`, `too_long`, `duplicate_key` of a list's texts, `duplicate_id` of rows, `unknown_source`,
+/// `unknown_gpu`, `unknown_server`, and `unknown_value` of the names that other lists give.
 bool CheckFields(const ObjectReader& object, FieldRules rules, const KnownNames& names);
 
 /// The same for one member.
@@ -94,10 +94,14 @@ constexpr FieldRule Number(std::string_view key, double low, double high) {
   return {.key = key, .kind = FieldKind::kNumber, .low = low, .high = high};
 }
 constexpr FieldRule Positive(std::string_view key, double high) {
-  return Number(key, std::numeric_limits<double>::min(), high);
+  return Number(key, std::numeric_limits<double>::denorm_min(), high);
 }
 constexpr FieldRule Count(std::string_view key, double low, double high) {
   return {.key = key, .kind = FieldKind::kCount, .low = low, .high = high};
+}
+/// One of these numbers.
+constexpr FieldRule OneOf(std::string_view key, std::string_view numbers) {
+  return {.key = key, .kind = FieldKind::kCount, .words = numbers};
 }
 constexpr FieldRule Flag(std::string_view key) { return {.key = key, .kind = FieldKind::kFlag}; }
 constexpr FieldRule Text(std::string_view key, double longest, TextForm form = TextForm::kFilled) {
@@ -117,8 +121,8 @@ constexpr FieldRule Texts(FieldRule each) {
   return each;
 }
 /// The ids of the sources that a row's numbers stand in.
-constexpr FieldRule SourceIds() {
-  const FieldRule each = {.key = "sources", .form = TextForm::kSourceId, .names = Table::kSources};
+constexpr FieldRule SourceIds(std::string_view key = "sources") {
+  const FieldRule each = {.key = key, .form = TextForm::kSourceId, .names = Table::kSources};
   return Texts(each).Items(1).Needed();
 }
 constexpr FieldRule Sources() { return FieldRule{.key = "sources", .kind = FieldKind::kSources}.Needed(); }

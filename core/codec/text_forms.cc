@@ -7,7 +7,7 @@ namespace tunefit {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-constexpr std::string_view kBlanks = " \t\n\v\f\r<>\"";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsIdLetter(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z'); }
@@ -19,7 +19,13 @@ bool IsOf(std::string_view text, std::string_view signs) {
   return !text.empty() && text.find_first_not_of(signs) == text.npos;
 }
 
-bool HasNone(std::string_view text, std::string_view signs) { return text.find_first_of(signs) == text.npos; }
+/// Signs of ASCII that stand in a web or mail address as they are.
+bool IsAddress(std::string_view text) {
+  for (const char c : text) {
+    if (c <= ' ' || c > '~' || c == '<' || c == '>' || c == '"') return false;
+  }
+  return true;
+}
 
 bool Digits(std::string_view text, std::size_t begin, std::size_t end, int low, int high) {
   int number = 0;
@@ -42,21 +48,25 @@ bool IsId(std::string_view text) {
 bool IsSourceId(std::string_view text) { return IsOf(text, "0123456789_abcdefghijklmnopqrstuvwxyz"); }
 
 bool IsColour(std::string_view text) {
-  return text.size() == 7 && text.front() == '#' && IsOf(text.substr(1), "0123456789abcdef");
+  return text.size() == 7 && text.front() == '#' && IsOf(text.substr(1), kHexDigits);
 }
 
 bool IsUrl(std::string_view text) {
   constexpr std::string_view kStart = "https://";
-  return text.size() > kStart.size() && text.substr(0, kStart.size()) == kStart && HasNone(text, kBlanks);
+  return text.size() > kStart.size() && text.substr(0, kStart.size()) == kStart && IsAddress(text);
 }
 
 bool IsEmail(std::string_view text) {
   const std::size_t at = text.find('@');
   if (at == text.npos || at == 0 || at + 1 == text.size()) return false;
-  return at == text.rfind('@') && HasNone(text, kBlanks);
+  return at == text.rfind('@') && IsAddress(text);
 }
 
-bool IsPhone(std::string_view text) { return IsOf(text.substr(text.substr(0, 1) == "+" ? 1 : 0), "0123456789 ()-"); }
+bool IsPhone(std::string_view text) {
+  const std::string_view digits = "0123456789";
+  return text.find_first_of(digits) != text.npos &&
+         IsOf(text.substr(text.substr(0, 1) == "+" ? 1 : 0), "0123456789 ()-");
+}
 
 bool IsPicture(std::string_view text) {
   if (text.size() < 5 || !IsLetter(text.front())) return false;
@@ -70,6 +80,28 @@ bool IsPicture(std::string_view text) {
 
 bool IsRedundancy(std::string_view text) {
   return text == "none" || text == "busbar" || text == "shelves" || SuppliesOf(text);
+}
+
+bool IsHubName(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos || slash == 0 || slash + 1 == text.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i != slash && !IsLetter(text[i]) && !IsIdSign(text[i])) return false;
+  }
+  return true;
+}
+
+bool IsCapability(std::string_view text) {
+  if (text.substr(0, 3) == "gfx") return text.size() >= 6 && text.size() <= 8 && IsOf(text.substr(3), kHexDigits);
+  const std::size_t dot = text.find('.');
+  return (dot == 1 || dot == 2) && dot + 2 == text.size() && IsOf(text.substr(0, dot), kDigits) && IsDigit(text.back());
+}
+
+bool IsFormulaId(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  if ((dash != 3 && dash != 4) || text.size() > dash + 4 || !IsOf(text.substr(dash + 1), kDigits)) return false;
+  return std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dash),
+                     [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 struct Form {
@@ -92,8 +124,13 @@ constexpr Form kForms[] = {
     {"must be a telephone number", IsPhone},
     {"must be the name of an svg or png file", IsPicture},
     {"must be as \"3+2\", or none, busbar or shelves", IsRedundancy},
+    {"must be a day as \"2026-01-31\"", [](std::string_view text) { return IsDate(text, true); }},
+    {"must be a month as \"2026-01\"", [](std::string_view text) { return text.size() == 7 && IsDate(text, false); }},
+    {"must be a name of the hub, \"owner/name\"", IsHubName},
+    {"must be as \"8.9\", or as \"gfx942\" for cards of AMD", IsCapability},
+    {"must be as \"MEM-20\"", IsFormulaId},
 };
-static_assert(std::size(kForms) == static_cast<std::size_t>(TextForm::kRedundancy) + 1);
+static_assert(std::size(kForms) == static_cast<std::size_t>(TextForm::kFormulaId) + 1);
 
 }  // namespace
 

@@ -20,6 +20,11 @@ enum class TextForm : std::uint8_t {
   kPhone,
   kPicture,     ///< the name of an svg or png file
   kRedundancy,  ///< of power supplies: "3+2", none, busbar, shelves
+  kDay,
+  kOnlyMonth,   ///< a month without a day
+  kHubName,     ///< "owner/name" as the hub allows it
+  kCapability,  ///< of NVIDIA's cards "8.9", of AMD's "gfx942"
+  kFormulaId,   ///< "MEM-20"
 };
 
 /// What the text must be and is not, to follow a field's name: "must be ...". Empty where the text has the form.

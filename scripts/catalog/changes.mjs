@@ -1,13 +1,6 @@
 // What differs between two states of the catalog, row by row and field by field.
 
-import { listOf, order } from "./tables.mjs";
-
-/** What names a row in a list: its id, or what makes an offer or a price another one. */
-function keyOf(row) {
-  if (row.id) return row.id;
-  const { provider, instance, gpu, gpus, term, kind, region, date, what, models } = row;
-  return [what, provider, models, instance, gpu, gpus && `x${gpus}`, term, kind, region, date].filter(Boolean).join(" ");
-}
+import { files, keyOf, listOf, order } from "./tables.mjs";
 
 /** What a list's items are called in a path: what names them where that is unique, else their places. */
 function namesOf(items) {
@@ -41,8 +34,8 @@ function fieldChanges(before, after) {
 export function changes(before, after) {
   const lines = [];
   for (const name of Object.keys(order)) {
-    const old = new Map((listOf(before, name) ?? []).map((row) => [keyOf(row), row]));
-    const now = new Map((listOf(after, name) ?? []).map((row) => [keyOf(row), row]));
+    const old = new Map((listOf(before, name) ?? []).map((row) => [keyOf(row, name), row]));
+    const now = new Map((listOf(after, name) ?? []).map((row) => [keyOf(row, name), row]));
     for (const [key, row] of now) {
       if (!old.has(key)) lines.push(`+ ${name}: ${key}`);
       else {
@@ -51,6 +44,11 @@ export function changes(before, after) {
       }
     }
     for (const key of old.keys()) if (!now.has(key)) lines.push(`- ${name}: ${key}`);
+  }
+  // Files without rows: the date, the vendor, the fitted constants.
+  for (const name of files.filter((file) => !Object.keys(order).some((list) => list.split(".")[0] === file))) {
+    const fields = fieldChanges(before[name], after[name]);
+    if (fields.length > 0) lines.push(`~ ${name}`, ...fields);
   }
   return lines;
 }

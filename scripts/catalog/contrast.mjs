@@ -25,7 +25,7 @@ export function pageThemes() {
   const start = css.indexOf("@media screen and (prefers-color-scheme: dark)");
   if (start < 0) throw new Error("tokens.css has no dark theme");
   const colours = (text) =>
-    Object.fromEntries([...text.matchAll(/--([a-z-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name.replaceAll("-", "_"), value]));
+    Object.fromEntries([...text.matchAll(/--([a-z0-9-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name.replaceAll("-", "_"), value]));
   const light = colours(css.slice(0, start));
   return { light, dark: { ...light, ...colours(css.slice(start)) } };
 }

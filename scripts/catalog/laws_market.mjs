@@ -1,28 +1,37 @@
 // The rules of the catalog's second part: servers, prices, and the vendor whose page it is. Its GPUs and sources are
-// those of the first part. Each violation is {code, field}, named as the core's loader names it.
+// those of the first part. Each violation is {code, field, message}, as in laws.mjs.
 
 import { contrast } from "./contrast.mjs";
-import { reportTwice, reportUnknownGpus, reportUnknownSources, reportUnsorted, sourced, visitSources } from "./laws.mjs";
+import { needSource, reportAbsent, reportTwice, reportUnknownGpus, reportUnsorted, sourceLaws } from "./laws.mjs";
 
 const SERVER_NUMBERS = ["gpus_max", "link_gpus", "pcie_gen", "sockets", "dimm_slots", "memory_max_GB", "nic_count", "nic_Gbps",
   "psu_count", "psu_W", "power_W", "height_U", "weight_kg"];
+const DEFAULTS = ["electricity", "eur_per_usd", "pue", "rdimm_64GB", "support_share"];
 const WEAK_GRADES = ["C", "D"];
+const LEAST_CONTRAST = 4.5; // of text, WCAG 2.2, 1.4.3
+
+function supplyLaws(server, at, report) {
+  const { psu_count: count, psu_W: watts, power_W: power, psu_redundancy: redundancy = "" } = server;
+  const [needed, spare] = redundancy.split("+").map(Number);
+  if (spare !== undefined && count && needed + spare !== count) {
+    report("implausible", `${at}.psu_redundancy`, `is "${redundancy}", of ${needed + spare} supplies, and psu_count is ${count}`);
+  }
+  if (power > count * watts) report("implausible", `${at}.power_W`, `is ${power}, more than its supplies give, ${count * watts}`);
+}
 
 function serverLaws(catalog, { servers }, report) {
   reportTwice(servers, "servers", report);
   servers.forEach((server, i) => {
-    const at = (field) => `servers[${i}].${field}`;
-    reportUnknownGpus(server.gpus, catalog, at("gpus"), report);
-    reportUnknownGpus(server.gpus_unconfirmed ?? [], catalog, at("gpus_unconfirmed"), report);
-    if (server.gpus_unconfirmed?.some((id) => server.gpus.includes(id))) report("implausible", at("gpus_unconfirmed"));
-    for (const field of SERVER_NUMBERS) {
-      if (field in server && !sourced(field, server.sources)) report("unsourced", at(field));
+    const at = `servers[${i}]`;
+    reportUnknownGpus(server.gpus, catalog, `${at}.gpus`, report);
+    reportUnknownGpus(server.gpus_unconfirmed ?? [], catalog, `${at}.gpus_unconfirmed`, report);
+    for (const id of server.gpus_unconfirmed ?? []) {
+      if (server.gpus.includes(id)) report("implausible", `${at}.gpus_unconfirmed`, `holds "${id}", which gpus has as confirmed`);
     }
-    if (server.link === "none" && server.gpus_max > 1) report("implausible", at("link"));
-    const { psu_count: count, psu_W: watts, power_W: power, psu_redundancy: redundancy = "" } = server;
-    const [needed, spare] = redundancy.split("+").map(Number);
-    if (spare !== undefined && count && needed + spare !== count) report("implausible", at("psu_redundancy"));
-    if (power > count * watts) report("implausible", at("power_W"));
+    for (const field of SERVER_NUMBERS) if (field in server) needSource(field, server, at, report);
+    reportAbsent(server, at, report);
+    if (server.link === "none" && server.gpus_max > 1) report("implausible", `${at}.link`, `is "none", between ${server.gpus_max} GPUs`);
+    supplyLaws(server, at, report);
   });
   reportUnsorted(servers, "servers", report);
 }
@@ -30,67 +39,78 @@ function serverLaws(catalog, { servers }, report) {
 /** `later` than `date` as far as both are told: a month holds all of its days. */
 const isLater = (later, date) => later.slice(0, date.length) > date.slice(0, later.length);
 
-function rangeLaws(row, field, report) {
-  if (row.low > row.high) report("implausible", `${field}.high`);
-  if (row.expected < row.low || row.expected > row.high) report("implausible", `${field}.expected`);
+function machineLaws(row, at, servers, report) {
+  if (!row.server) return;
+  const server = servers.find(({ id }) => id === row.server);
+  if (!server) return report("unknown_server", `${at}.server`, `names "${row.server}", which is no id in servers.json`);
+  if (row.gpu && ![...server.gpus, ...(server.gpus_unconfirmed ?? [])].includes(row.gpu)) {
+    report("gpu_not_in_server", `${at}.gpu`, `is "${row.gpu}", which ${server.id} does not take: name it in its gpus or gpus_unconfirmed first`);
+  }
+  if (row.gpus > server.gpus_max) report("too_many_gpus_in_server", `${at}.gpus`, `is ${row.gpus}, and ${server.id} takes at most ${server.gpus_max}`);
 }
 
 /** What holds for every price, wherever it stands. */
-function priceLaws(catalog, market, report) {
+function priceLaws(row, at, catalog, { servers, meta }, report) {
+  if (row.gpu) reportUnknownGpus([row.gpu], catalog, `${at}.gpu`, report);
+  machineLaws(row, at, servers, report);
+  if (row.low > row.high) report("implausible", `${at}.high`, `is ${row.high}, under the lowest, ${row.low}`);
+  if (row.expected < row.low || row.expected > row.high) report("implausible", `${at}.expected`, `is ${row.expected}, not from ${row.low} to ${row.high}`);
+  if (isLater(row.date, meta.date)) {
+    report("implausible", `${at}.date`, `is ${row.date}, later than the catalog's date, ${meta.date}: move the date in catalog/meta.json to the day of the newest price`);
+  }
+}
+
+function listLaws(catalog, market, report) {
   const grades = new Map(catalog.sources.map(({ id, grade }) => [id, grade]));
-  const servers = new Set(market.servers.map(({ id }) => id));
   for (const [table, rows] of Object.entries(market.prices)) {
     rows.forEach((row, i) => {
       const at = `prices.${table}[${i}]`;
-      if (row.gpu) reportUnknownGpus([row.gpu], catalog, `${at}.gpu`, report);
-      if (row.server && !servers.has(row.server)) report("unknown_server", `${at}.server`);
-      rangeLaws(row, at, report);
+      priceLaws(row, at, catalog, market, report);
       const weak = row.sources.every((id) => WEAK_GRADES.includes(grades.get(id)));
-      if (weak && !row.confidence) report("missing_field", `${at}.confidence`);
-      if (isLater(row.date, market.meta.date)) report("implausible", `${at}.date`);
+      if (weak && !row.confidence) {
+        report("missing_field", `${at}.confidence`, `is missing: it must be "low", as every source (${row.sources.join(", ")}) is of grade C or D`);
+      }
     });
+    reportTwice(rows, `prices.${table}`, report);
     reportUnsorted(rows, `prices.${table}`, report);
   }
-}
-
-function rentedLaws({ prices }, report) {
-  const seen = new Set();
-  prices.rented.forEach(({ provider, instance, gpu, gpus, term, region, date }, i) => {
-    const offer = JSON.stringify([provider, instance, gpu, gpus, term, region, date]);
-    if (seen.has(offer)) report("duplicate_id", `prices.rented[${i}]`);
-    seen.add(offer);
-  });
-}
-
-function defaultLaws({ prices }, report) {
-  reportTwice(prices.defaults, "prices.defaults", report);
-  for (const id of ["electricity", "eur_per_usd", "pue", "rdimm_64GB", "support_share"]) {
-    if (!prices.defaults.some((row) => row.id === id)) report("missing_field", "prices.defaults");
+  for (const id of DEFAULTS) {
+    if (!market.prices.defaults.some((row) => row.id === id)) report("missing_field", "prices.defaults", `lacks ${id}`);
   }
 }
 
-function vendorLaws(catalog, { vendor, servers, prices }, report) {
+function vendorLaws(catalog, market, report) {
+  const { vendor, servers, prices } = market;
   const known = new Set(servers.map(({ id }) => id));
-  const providers = new Set(prices.rented.map(({ provider }) => provider));
-  if (vendor.servers?.some((id) => !known.has(id))) report("unknown_server", "vendor.servers");
-  if (vendor.providers?.some((name) => !providers.has(name))) report("unknown_value", "vendor.providers");
+  const providers = new Set([...prices.rented, ...prices.services].map(({ provider }) => provider));
+  for (const id of vendor.servers ?? []) {
+    if (!known.has(id)) report("unknown_server", "vendor.servers", `names "${id}", which is no id in servers.json`);
+  }
+  for (const name of vendor.providers ?? []) {
+    if (!providers.has(name)) report("unknown_value", "vendor.providers", `names "${name}", of whom prices.json has no machine and no service`);
+  }
+  for (const language of vendor.legal ? vendor.languages : []) {
+    if (!(language in vendor.legal)) report("missing_field", `vendor.legal.${language}`, "is a language of the page");
+  }
   for (const table of ["gpus", "servers"]) {
-    vendor.prices[table].forEach((row, i) => {
-      const at = `vendor.prices.${table}[${i}]`;
-      if (row.gpu) reportUnknownGpus([row.gpu], catalog, `${at}.gpu`, report);
-      if (row.server && !known.has(row.server)) report("unknown_server", `${at}.server`);
-      rangeLaws(row, at, report);
-    });
+    const name = `vendor.prices.${table}`;
+    vendor.prices[table].forEach((row, i) => priceLaws(row, `${name}[${i}]`, catalog, market, report));
+    reportTwice(vendor.prices[table], name, report);
   }
 }
 
-/** Text needs 4.5 to 1 (WCAG 2.2, 1.4.3) on what the page puts it on. */
+/** What a vendor's colours must be told from, on the page or among themselves. */
 function colourLaws({ vendor }, themes, report) {
   for (const [theme, colours] of Object.entries(vendor.colours ?? {})) {
     const page = { ...themes[theme], ...colours };
-    const pairs = [["accent", "paper"], ["accent", "panel"], ["on_accent", "accent"], ["accent_soft", "ink"]];
+    // What stands on the soft accent: all that a chosen or pointed-at option says, and buttons under the pointer.
+    const pairs = [["accent", "paper"], ["accent", "panel"], ["on_accent", "accent"], ["accent_soft", "ink"],
+      ["accent_soft", "ink_2"], ["accent_soft", "accent"]];
     for (const [colour, other] of pairs) {
-      if (contrast(page[colour], page[other]) < 4.5) report("low_contrast", `vendor.colours.${theme}.${colour}`);
+      const ratio = contrast(page[colour], page[other]);
+      if (ratio >= LEAST_CONTRAST) continue;
+      report("low_contrast", `vendor.colours.${theme}.${colour}`,
+        `is ${page[colour]}, ${ratio.toFixed(2)} to 1 against ${other} (${page[other]}); text needs ${LEAST_CONTRAST}`);
     }
   }
 }
@@ -101,13 +121,11 @@ function colourLaws({ vendor }, themes, report) {
  */
 export function marketViolations(catalog, market, themes = null) {
   const found = [];
-  const report = (code, field) => found.push({ code, field });
-  if (market.meta.date !== catalog.meta.date) report("parts_differ", "meta.date");
-  visitSources(market, (ids, field) => reportUnknownSources(ids, catalog, field, report));
+  const report = (code, field, message) => found.push({ code, field, message });
+  if (market.meta.date !== catalog.meta.date) report("parts_differ", "meta.date", `is ${market.meta.date}, and that of the first part ${catalog.meta.date}`);
+  sourceLaws(market, catalog, report);
   serverLaws(catalog, market, report);
-  priceLaws(catalog, market, report);
-  rentedLaws(market, report);
-  defaultLaws(market, report);
+  listLaws(catalog, market, report);
   vendorLaws(catalog, market, report);
   if (themes) colourLaws(market, themes, report);
   return found;

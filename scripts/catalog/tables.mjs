@@ -36,6 +36,23 @@ export const order = {
   "prices.defaults": byId,
 };
 
+/** What makes a row another one, in lists whose rows have no id. No two rows agree in all of these. */
+export const identity = {
+  "prices.rented": ["provider", "instance", "gpu", "gpus", "term", "region", "date"],
+  "prices.gpus": ["gpu", "kind", "currency", "date"],
+  "prices.servers": ["what", "server", "gpu", "gpus", "kind", "currency", "date"],
+  "prices.services": ["provider", "method", "models", "currency", "date"],
+  "vendor.prices.gpus": ["gpu"],
+  "vendor.prices.servers": ["server", "gpu", "gpus"],
+};
+
+/** What names a row of the list under `name`: its id, or what makes it another one. */
+export function keyOf(row, name) {
+  const fields = identity[name];
+  if (!fields) return String(row.id);
+  return fields.map((field) => (field === "gpus" && row.gpus ? `x${row.gpus}` : row[field])).filter(Boolean).join(" ");
+}
+
 const tablesOf = (part) =>
   Object.keys(JSON.parse(readFileSync(new URL(`catalog/schema/${part}.schema.json`, root), "utf8")).properties);
 
@@ -47,6 +64,27 @@ export const files = [...new Set(Object.values(parts).flat())];
 
 /** The list under `name` ("gpus", "prices.rented") of the files' contents. */
 export const listOf = (contents, name) => name.split(".").reduce((at, key) => at?.[key], contents);
+
+/**
+ * What JSON.parse takes and the core refuses, as {code, field, at}, the first of it: a key twice in one object, of which
+ * JSON.parse keeps the last, and half a pair of surrogates. `at` is its place in the text, which is JSON.
+ */
+export function textFault(text) {
+  const open = []; // the keys of each object around, null for a list
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "[") open.push(null);
+    else if (token === "}" || token === "]") open.pop();
+    else {
+      const value = token.includes("\\") ? JSON.parse(token) : token.slice(1, -1);
+      if (!value.isWellFormed()) return { code: "invalid_utf8", field: value, at: index };
+      if (!/^\s*:/.test(text.slice(index + token.length, index + token.length + 40))) continue;
+      if (open.at(-1).has(value)) return { code: "duplicate_key", field: value, at: index };
+      open.at(-1).add(value);
+    }
+  }
+  return null;
+}
 
 function isJson(text) {
   try {
@@ -63,8 +101,14 @@ export function readAll(folder = new URL("catalog/", root), vendor = new URL("ve
     const file = name === "vendor" ? vendor : new URL(`${name}.json`, folder);
     const text = readFileSync(file, "utf8");
     try {
-      return JSON.parse(text);
+      const value = JSON.parse(text);
+      const fault = textFault(text);
+      if (!fault) return value;
+      const line = text.slice(0, fault.at).split("\n").length;
+      const said = fault.code === "duplicate_key" ? "is given more than once in one object" : "holds half a character";
+      throw new Error(`${fileURLToPath(file)}, line ${line}: ${JSON.stringify(fault.field)} ${said}`);
     } catch (cause) {
+      if (!(cause instanceof SyntaxError)) throw cause;
       // One row stands on one line: the first that is no JSON by itself is the one to look at.
       const line = text.split("\n").findIndex((row) => row.startsWith('{"') && row.endsWith("},") && !isJson(row.slice(0, -1)));
       throw new Error(`${fileURLToPath(file)}${line < 0 ? "" : `, line ${line + 1}`}: ${cause.message}`, { cause });

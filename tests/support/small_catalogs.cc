@@ -16,6 +16,7 @@ Json ReadSmallCatalog(const std::string& name) {
 std::string Completed(Json catalog) {
   static const Json whole = Json::parse(ReadFile(TUNEFIT_CATALOG), nullptr, false);
   if (!catalog.contains("overheads")) catalog["overheads"] = whole["overheads"];
+  if (catalog.contains("formulas")) return catalog.dump();
   catalog["formulas"] = whole["formulas"];
   const Json sources = catalog.value("sources", Json::array());
   const Json first = sources.is_array() && !sources.empty() ? sources[0].value("id", Json("table")) : Json("table");

@@ -55,6 +55,13 @@ test("a machine that changes nothing is said in words of its own", () => {
   assert.equal(told(nl, wrong).text, "De T4 gaat niet in de SYS-821GE-TNHR. Kies een andere machine of een andere kaart.");
 });
 
+test("a machine has no room for so many GPUs, whether it takes one or eight", () => {
+  const [one, eight] = ["1", "8"].map((high) => issue("too_many_gpus_in_server", "parallel.gpus_per_node", { value: "9", high, server: "BOX" }));
+  assert.equal(told(en, one).text, "The BOX has no room for 9 GPUs: it takes 1 at most.");
+  assert.equal(told(en, eight).text, "The BOX has no room for 9 GPUs: it takes 8 at most.");
+  assert.equal(told(nl, one).text, "In de BOX is geen plaats voor 9 GPU’s, ten hoogste voor 1.");
+});
+
 test("an unknown code falls back on the core's sentence", () => {
   assert.equal(told(nl, issue("never_heard_of", "batch.per_device")).text, "The core's own sentence.");
 });

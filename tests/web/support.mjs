@@ -21,3 +21,13 @@ export const description = {
     "method.dropout": { low: 0, high: 1 },
   },
 };
+
+/** What a drawn template reads as: its texts and those within, tags left out. */
+export function textOf(part) {
+  if (Array.isArray(part)) return part.map(textOf).join("");
+  if (part?.strings) {
+    const whole = part.strings.map((text, i) => text + (i < part.values.length ? textOf(part.values[i]) : "")).join("");
+    return whole.replace(/<[^>]*>/g, "").replace(/\s+/g, " ");
+  }
+  return typeof part === "string" || typeof part === "number" ? String(part) : "";
+}

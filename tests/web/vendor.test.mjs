@@ -3,8 +3,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { createWords, loadTexts } from "../../web/src/i18n.js";
+import { isolated } from "../../web/src/isolated.js";
 import { vendor as neutral } from "../../web/src/vendor.js";
-import { canSayFits, coloursOf, firstPaint, pageVendor, readVendor } from "../../web/vendor_plugin.js";
+import { contact, legal } from "../../web/src/views/brand.js";
+import { canSayFits, coloursOf, firstPaint, iconLink, pageVendor, readVendor } from "../../web/vendor_plugin.js";
+import { textOf } from "./support.mjs";
 
 const file = (name) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const plain = (value) => JSON.parse(JSON.stringify(value));
@@ -30,8 +34,39 @@ test("what a vendor writes is text, whatever it looks like", () => {
   const parts = firstPaint({ name: odd, logo: `./a".svg`, languages: ["en"], currency: "EUR", legal: { nl: odd, en: odd } });
   const escaped = "&#60;b title=&#34;x&#34;&#62;A&#38;B&#60;/b&#62; &#39;$&#38;";
   assert.equal(parts["%TITLE%"], `${escaped}: does this fine-tuning run fit?`);
-  assert.equal(parts["%NAME%"], `<img class="logo" src="./a&#34;.svg" alt="">${escaped}`);
+  assert.equal(parts["%NAME%"], `<img class="logo" src="./a&#34;.svg" alt=""><bdi>${escaped}</bdi>`);
   assert.equal(parts["%LEGAL%"], `<p class="legal">${escaped}</p>`);
+});
+
+test("the sign on the tab is the vendor's logo where there is one", () => {
+  const [, ours] = readFileSync(file("web/index.html"), "utf8").match(/(<link rel="icon"[^>]*>)/);
+  const sign = (name, offline) => iconLink(readVendor(file(name), offline).vendor, ours);
+  assert.equal(sign("catalog/vendor.json", false), ours);
+  assert.equal(sign("tests/vendor/vendor.json", false), '<link rel="icon" type="image/svg+xml" href="./logo.svg">');
+  assert.match(sign("tests/vendor/vendor.json", true), /^<link rel="icon" type="image\/svg\+xml" href="data:image\/svg\+xml;base64,[^"]+">$/);
+  assert.equal(iconLink({ logo: "./logo.png" }, ours), '<link rel="icon" type="image/png" href="./logo.png">');
+  assert.match(iconLink({ logo: "data:image/png;base64,c3Zn" }, ours), /type="image\/png"/);
+});
+
+test("a name that turns the direction of what it says keeps that to itself", () => {
+  for (const name of ["Tunefit", "Voorbeeld Systemen", "A&B – ’s Škoda 日本"]) assert.equal(isolated(name), name);
+  for (const name of ["Shop\u202e", "שלום", "متجر", "A\u2067B"]) {
+    assert.equal(isolated(name), `\u2068${name}\u2069`);
+    const parts = firstPaint({ name, languages: ["en"], currency: "EUR" });
+    assert.equal(parts["%TITLE%"], `\u2068${name}\u2069: does this fine-tuning run fit?`);
+    assert.equal(parts["%NAME%"], `<bdi>${name}</bdi>`);
+  }
+});
+
+test("a vendor is reached by what leads somewhere, and its legal text stands in the languages that it has", async () => {
+  await loadTexts("en");
+  const words = createWords("en");
+  const links = (phone) => textOf(contact(words, { ...neutral, contact: { name: "Desk", phone, email: "a@b.example" } }));
+  assert.match(links("+31 (0)20 555"), /Questions\? Desk.*\+31 \(0\)20 555.*a@b\.example/);
+  for (const phone of ["()", "+", "- -"]) assert.doesNotMatch(links(phone), /[()+-]/, phone);
+  assert.equal(textOf(legal(words, { ...neutral, legal: { en: "No offer." } })), "No offer.");
+  assert.equal(textOf(legal(words, { ...neutral, legal: { nl: "Geen aanbod." } })), "");
+  assert.equal(firstPaint({ ...neutral, legal: { nl: "Geen aanbod." } })["%LEGAL%"], "");
 });
 
 test("the first language is that of the first paint", () => {

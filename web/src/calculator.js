@@ -11,6 +11,7 @@ import { choicesOf, fieldNamed } from "./fields.js";
 import { shownServers } from "./facts.js";
 import { decodeFragment, encodeFragment, langNamed, namesServer } from "./fragment.js";
 import { createWords, langs, loadTexts, pickLang } from "./i18n.js";
+import { isolated } from "./isolated.js";
 import { tell } from "./issues.js";
 import { markdown } from "./markdown.js";
 import { loadSecondPart, notYet, whenIdle } from "./second_part.js";
@@ -258,7 +259,7 @@ export class Calculator extends LitElement {
     if (!this.store) return;
     if (this.page) {
       document.documentElement.lang = this.words.lang;
-      document.title = this.words.t("page.title", { name: vendor.name });
+      document.title = this.words.t("page.title", { name: isolated(vendor.name) });
     } else {
       this.lang = this.words.lang;
     }

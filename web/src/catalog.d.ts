@@ -190,5 +190,6 @@ export interface PageVendor {
   contact?: { name?: string; email?: string; phone?: string; url?: string };
   languages: ("en" | "nl")[];
   currency: Currency;
-  legal?: { nl: string; en: string };
+  /** In the languages of the page at least. */
+  legal?: { nl?: string; en?: string };
 }

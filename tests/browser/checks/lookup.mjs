@@ -158,6 +158,8 @@ export default [
       assert.equal(facts["GPUs"], "up to 10 GPUs");
       assert.match(facts["Takes the L40S"], /^yes/);
       assert.match(facts["Path to the processor"], /not confirmed$/);
+      assert.equal(facts["Main memory"], "32 slots; not confirmed: the most that it takes");
+      assert.match(facts["Power supplies"], /^4 × 2,700 W; not confirmed: redundancy$/);
     },
   },
   {
@@ -213,9 +215,9 @@ export default [
         assert.ok(rows.length > 3);
         for (const row of rows) assert.deepEqual([row.age, row.stale], [`${days} days old`, stale], row.name);
       }
-      assert.match(await tab.evaluate(() => document.querySelector("[data-testid=stale]").textContent), /prices are over 90 days old/);
+      assert.match(await tab.evaluate(() => document.querySelector("[data-testid=stale]").textContent), /prices and figures are over 90 days old/);
       // Of one provider's offer the newest is shown, once: there are fewer rows than prices.
-      const offered = new Set(rented.map(({ provider, instance, term, region }) => `${provider} ${instance} ${term} ${region}`));
+      const offered = new Set(rented.map(({ provider, instance, gpus, term, covers, region }) => [provider, instance, gpus, term, covers, region].join()));
       assert.ok(offered.size < rented.length && fresh.length <= offered.size, `${fresh.length} of ${offered.size}`);
     },
   },
@@ -234,6 +236,25 @@ export default [
       await waitFor(() => document.querySelector("[data-part=prices] .offer-body") !== null);
       const body = await tab.evaluate(() => document.querySelector("[data-part=prices] .offer-body").textContent.replace(/\s+/g, " "));
       assert.match(body, /Low confidence: sources disagree, or none of them is the seller\..*Sources .*read \d/);
+    },
+  },
+  {
+    name: "machines to buy are told apart by what is in them, and doubt is said while the list is closed",
+    async run(context) {
+      const { tab, assert, waitFor } = context;
+      await visit(context, "gpu=l40s");
+      await look(context, "prices", "h4");
+      const said = await tab.evaluate(() => {
+        const list = document.getElementById("tunefit-machines").closest("details");
+        list.open = true;
+        return list.querySelector("summary").textContent.replace(/\s+/g, " ").trim();
+      });
+      assert.match(said, /prices, with 8 GPUs US\$[\d,]+ low confidence; barebone US\$[\d,]+ to US\$[\d,]+ low confidence$/);
+      await waitFor(() => document.querySelector("[data-part=prices] .offers") !== null);
+      const rows = await tab.evaluate(offers);
+      assert.deepEqual([...new Set(rows.map(({ term }) => term))], ["Complete, with 8 GPUs", "Barebone: without GPUs, processors and memory"]);
+      const unsure = rows.filter(({ name }) => /this card not confirmed/.test(name));
+      assert.ok(unsure.some(({ name }) => name.startsWith("AS-4125GS-TNRT,")) && unsure.length < rows.length, JSON.stringify(rows));
     },
   },
   {

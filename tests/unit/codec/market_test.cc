@@ -51,7 +51,10 @@ TEST_F(SmallMarket, IsRead) {
 
 TEST_F(SmallMarket, WhatIsLeftOutIsNoFault) {
   Json& server = market_["servers"][1];
-  for (const char* key : {"gpus_unconfirmed", "psu_count", "psu_W", "psu_redundancy", "derived"}) server.erase(key);
+  for (const char* key : {"gpus_unconfirmed", "psu_count", "psu_W", "psu_redundancy", "derived"}) {
+    server.erase(key);
+    server["sources"].erase(key);
+  }
   server["gpus"] = Json::array();
   for (const char* list : {"rented", "gpus", "servers", "services"}) market_["prices"][list] = Json::array();
   market_["vendor"] = {{"name", "Shop"},

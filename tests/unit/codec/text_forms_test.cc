@@ -24,13 +24,23 @@ TEST(FormFault, OfIds) {
 TEST(FormFault, OfDates) {
   Expect(TextForm::kDate, {"2024", "2024-05", "2024-05-31"}, {"", "24", "2024-13", "2024-00", "2024-05-32", "2024/05"});
   Expect(TextForm::kMonth, {"2024-05", "2024-05-31"}, {"", "2024", "2024-5", "2024-05-3"});
+  Expect(TextForm::kDay, {"2024-05-31"}, {"", "2024", "2024-05", "2024-05-32"});
+  Expect(TextForm::kOnlyMonth, {"2024-05"}, {"", "2024", "2024-13", "2024-05-31"});
+}
+
+TEST(FormFault, OfNamesThatOthersGive) {
+  Expect(TextForm::kHubName, {"a/b", "Owner-1/name_2.b"}, {"", "a", "/b", "a/", "a/b/c", "a b/c", "é/b"});
+  Expect(TextForm::kCapability, {"8.9", "12.0", "gfx942", "gfx90a", "gfx11000"},
+         {"", "9", "10.33", "120.0", ".9", "9.", "sm_90", "gfx", "gfx94", "gfx110000", "gfxyyy", "nine"});
+  Expect(TextForm::kFormulaId, {"MEM-1", "TIME-120"},
+         {"", "ME-1", "MEM-", "MEM-1000", "mem-1", "MEM1", "TIMES-1", "zz"});
 }
 
 TEST(FormFault, OfAVendorsWords) {
   Expect(TextForm::kColour, {"#1f6feb"}, {"", "#1F6FEB", "1f6feb", "#1f6fe", "#1f6febb", "navy"});
   Expect(TextForm::kUrl, {"https://a", "https://a.nl/b?c=d#e"},
-         {"", "https://", "http://a", "https://a b", "https://\"", "a"});
-  Expect(TextForm::kEmail, {"a@b", "a.b@c.nl"}, {"", "a", "@b", "a@", "a@b@c", "a b@c", "<a@b>"});
+         {"", "https://", "http://a", "https://a b", "https://\"", "https://a\u00a0b", "https://a\x7f", "a"});
+  Expect(TextForm::kEmail, {"a@b", "a.b@c.nl"}, {"", "a", "@b", "a@", "a@b@c", "a b@c", "a\u2028b@c", "<a@b>"});
   Expect(TextForm::kPhone, {"1", "+31 (0)20-1234567"}, {"", "+", "1+1", "call"});
   Expect(TextForm::kPicture, {"a.svg", "logos/a-1.png"},
          {"", ".svg", "a.jpg", "/a.svg", "a b.svg", "a.svg.exe", "asvg"});

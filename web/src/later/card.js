@@ -59,11 +59,14 @@ function accumulateOf(words, gpu, make) {
 }
 
 /** @param {Words} words @param {GpuRow} gpu */
-function linkText(words, { link, link_topology: topology, link_gpus: gpus, link_GBps: rate }) {
-  const name = words.maybe(`card.link.${link}`, link);
+export function linkText(words, gpu) {
+  const { link, link_topology: topology, link_gpus: gpus, link_GBps: rate, host_link_GBps: host } = gpu;
+  // A processor's own GPU has no slot beside it for another.
+  const name = link === "none" && host ? words.t("card.link.alone") : words.maybe(`card.link.${link}`, link);
+  const pair = topology === "bridge" && gpus === 2;
   const parts = [
-    topology ? words.maybe(`card.topology.${topology}`, topology) : "",
-    gpus ? words.t("card.link.gpus", { gpus }) : "",
+    pair ? words.t("card.topology.pair") : topology ? words.maybe(`card.topology.${topology}`, topology) : "",
+    gpus && !pair ? words.t("card.link.gpus", { gpus }) : "",
     rate ? words.t("card.link.rate", { rate: words.format.decimal(rate) }) : "",
   ];
   return [name, ...parts.filter(Boolean)].join(", ");

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { disclosure } from "../views/view.js";
-import { isDerived, isRecalled, sourceIdsOf, sourcesNamed } from "./rows.js";
+import { isDerived, isDoubtful, isRecalled, isUnknown, sourceIdsOf, sourcesNamed } from "./rows.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../i18n.js").Words} Words */
@@ -19,22 +19,52 @@ import { isDerived, isRecalled, sourceIdsOf, sourcesNamed } from "./rows.js";
  * @property {Source[]} sources
  * @property {boolean} [derived]  computed from what the sources state
  * @property {boolean} [doubtful]  sources differ, or none confirms it
+ * @property {Part[]} [parts]  where several fields stand in the line, each with marks of its own
+ * @property {string[]} [unknown]  fields of the line that were looked for in vain
  */
+
+/** @typedef {Pick<Fact, "value" | "sources" | "derived" | "doubtful">} Part */
 
 /** What the catalog says in English only. @param {Words} words @param {string} text */
 export const english = (words, text) => (words.lang === "en" ? text : html`<span lang="en">${text}</span>`);
 
 /**
- * Makes the facts of a row: a field, or several said in one line, with the sources of all of them.
+ * How a value came to be known.
+ * @param {Sourced} row @param {Map<string, Source>} sources @param {string[]} paths
+ */
+const standing = (row, sources, paths) => ({
+  sources: sourcesNamed([...new Set(paths.flatMap((path) => sourceIdsOf(row, path)))], sources),
+  derived: paths.some((path) => isDerived(row, path)),
+  doubtful: paths.some((path) => isDoubtful(row, path)),
+});
+
+/**
+ * Makes the facts of a row: one value, with the sources of the fields that say it.
  * @param {Sourced} row @param {Map<string, Source>} sources
  * @returns {(id: string, name: string, value: unknown, paths: string[], what?: string) => Fact}
  */
 export const factsOf = (row, sources) => (id, name, value, paths, what) => ({
   ...{ id, name, value, what },
-  sources: sourcesNamed([...new Set(paths.flatMap((path) => sourceIdsOf(row, path)))], sources),
-  derived: paths.some((path) => isDerived(row, path)),
-  doubtful: paths.some((path) => row.unconfirmed?.includes(path)),
+  ...standing(row, sources, paths),
 });
+
+/**
+ * Makes facts of several values in one line: each has its own marks, so that what is sure is not doubted for its
+ * neighbour; what was looked for in vain is named. The value is null where none of them is known.
+ * @param {Sourced} row @param {Map<string, Source>} sources
+ * @returns {(id: string, name: string, parts: [unknown, ...string[]][]) => Fact}
+ */
+export const linesOf = (row, sources) => (id, name, members) => {
+  const known = members.filter(([value]) => value);
+  const all = members.flatMap(([, ...paths]) => paths);
+  const parts = known.map(([value, ...paths]) => ({ value, ...standing(row, sources, paths) }));
+  const said = known.length ? known.flatMap(([, ...paths]) => paths) : all;
+  return {
+    ...{ id, name, parts, ...standing(row, sources, said) },
+    value: known.length ? known.map(([value]) => value) : null,
+    unknown: all.filter((path) => isUnknown(row, path)),
+  };
+};
 
 /** @param {View["words"]} words @param {Source} source */
 export function sourceEntry(words, { title, locator, read, grade }) {
@@ -51,7 +81,7 @@ export const sourceList = (words, sources) =>
   html`<p class="sources-head">${words.t("terms.sources")}</p>
     <ul class="sources">${sources.map((source) => sourceEntry(words, source))}</ul>`;
 
-/** @param {Words} words @param {Fact} fact */
+/** @param {Words} words @param {Part} part */
 function marks(words, { sources, derived, doubtful }) {
   /** @param {boolean | undefined} set @param {import("../i18n.js").TextKey} key @param {string} mark */
   const tag = (set, key, mark) => (set ? html` <span class="tag" data-mark=${mark}>${words.t(key)}</span>` : nothing);
@@ -62,15 +92,25 @@ function marks(words, { sources, derived, doubtful }) {
   )}`;
 }
 
+/** What a line says, marked. @param {Words} words @param {string} scope @param {Fact} fact */
+function said(words, scope, fact) {
+  if (fact.value === null) return words.t("fact.unconfirmed");
+  const { id, parts = [fact], unknown = [] } = fact;
+  const names = unknown.map((path) => words.maybe(`${scope}.part.${path}`, words.maybe(`${scope}.${id}`, path)));
+  return html`${parts.map((part, i) => html`${i ? ", " : ""}${part.value}${marks(words, part)}`)}${
+    names.length
+      ? html`<span class="unknown">; ${words.t("fact.unknown", { parts: words.format.list(names) })}</span>`
+      : nothing
+  }`;
+}
+
 /** @param {View} view @param {string} scope @param {Fact} fact */
 function factLine(view, scope, fact) {
   const { words } = view;
   const { id, name, value, what, sources, derived, doubtful } = fact;
   const absent = value === null;
   const summary = html`<span class="fact-name">${name}</span>
-    <span class="fact-value" ?data-absent=${absent}>${
-      absent ? words.t("fact.unconfirmed") : html`${value}${marks(words, fact)}`
-    }</span>`;
+    <span class="fact-value" ?data-absent=${absent}>${said(words, scope, fact)}</span>`;
   if (absent || (sources.length === 0 && !what)) return html`<li class="fact closed">${summary}</li>`;
   const body = () => html`<div class="fact-body">
     ${what ? html`<p>${what}</p>` : nothing}

@@ -58,45 +58,110 @@ export function rentedWith({ prices, vendor }, gpu) {
     .filter(([, members]) => members.length > 0);
 }
 
-/** What makes a rented machine the same one on another day. @param {Rented} offer */
-export const offerId = ({ provider, instance = "", term, region = "" }) =>
-  [provider, instance, term, region].join("|");
+/**
+ * What makes a rented machine the same one on another day: the catalog refuses two of them on one.
+ * @param {Rented} offer
+ */
+export const offerId = ({ provider, instance = "", gpus, term, covers, region = "" }) =>
+  [provider, instance, gpus, term, covers, region].join("|");
 
-/** @param {{confidence?: "low"}} offer */
-const doubt = ({ confidence }) => (confidence === "low" ? 1 : 0);
+/**
+ * The offers that a span is told of: with their machine, or where there are none of these without.
+ * @param {Rented[]} offers
+ */
+export function comparable(offers) {
+  const whole = offers.filter(({ covers }) => covers === "machine");
+  return whole.length ? whole : offers;
+}
 
-/** @template {{low: number, confidence?: "low", own?: boolean}} Row @param {Row[]} rows */
+/** What a price is told apart by. @typedef {{confidence?: "low", own?: boolean, unconfirmed?: boolean}} Standing */
+
+/** A price may be doubtful, and so may the card's place in the machine. @param {Standing} offer */
+const doubt = ({ confidence, unconfirmed }) => (confidence === "low" ? 1 : 0) + (unconfirmed ? 1 : 0);
+
+/** @template {Standing & {low: number}} Row @param {Row[]} rows */
 const ordered = (rows) =>
   rows.sort((a, b) => Number(b.own ?? false) - Number(a.own ?? false) || doubt(a) - doubt(b) || a.low - b.low);
 
 /**
- * What a card costs to buy, the vendor's own price before everybody's.
- * @param {Market} market @param {string} gpu @returns {(Bought & {own?: boolean})[]}
+ * From what to what prices go: the vendor's own where there are any, else the least doubtful ones, and what has to be
+ * said of these; null where there are none, or in several currencies.
+ * @param {(Standing & {low: number, high: number, currency: Currency})[]} rows
  */
-export function boughtCards({ prices, vendor }, gpu) {
-  const own = vendor.prices.gpus.map((row) => ({ ...row, kind: "quoted", sources: [], own: true }));
-  return ordered([...own, ...prices.gpus].filter((row) => row.gpu === gpu));
+export function spanOf(rows) {
+  const own = rows.filter((row) => row.own);
+  const least = Math.min(...rows.map(doubt));
+  const counted = own.length ? own : rows.filter((row) => doubt(row) === least);
+  const [currency, other] = new Set(counted.map((row) => row.currency));
+  if (!currency || other) return null;
+  return {
+    currency,
+    low: Math.min(...counted.map(({ low }) => low)),
+    high: Math.max(...counted.map(({ high }) => high)),
+    doubtful: counted.some(({ confidence }) => confidence === "low"),
+    unconfirmed: counted.some(({ unconfirmed }) => unconfirmed),
+  };
 }
 
 /**
- * What machines with a card cost: those that the vendor shows and that take it, and those that are sold with it.
- * @param {Market} market @param {string} gpu @returns {(BoughtServer & {own?: boolean})[]}
+ * What a card costs to buy: the vendor's own price, or else everybody's.
+ * @param {Market} market @param {string} gpu @returns {(Bought & {own?: boolean})[]}
+ */
+export function boughtCards({ prices, vendor }, gpu) {
+  const own = vendor.prices.gpus
+    .filter((row) => row.gpu === gpu)
+    .map((row) => ({ ...row, kind: "quoted", sources: [], own: true }));
+  return ordered(own.length ? own : prices.gpus.filter((row) => row.gpu === gpu));
+}
+
+/** @typedef {BoughtServer & {own?: boolean, unconfirmed?: boolean}} Machine */
+
+/**
+ * What machines with a card cost. Of those in the catalog the ones that the vendor shows and that take the card, at the
+ * vendor's own price where it has one; those that others sell complete only where the vendor chose no machines.
+ * @param {Market} market @param {string} gpu @returns {Machine[]}
  */
 export function boughtServers(market, gpu) {
   const { servers, prices, vendor } = market;
   const byId = new Map(servers.map((server) => [server.id, server]));
   const shown = shownServers(market);
-  const own = vendor.prices.servers.map((row) => ({
+  const fits = (/** @type {{server?: string, gpu?: string}} */ row) => {
+    const server = byId.get(row.server ?? "");
+    if (!server ? vendor.servers : !shown.includes(server.id)) return false;
+    if (row.gpu) return row.gpu === gpu;
+    return server !== undefined && [...server.gpus, ...(server.gpus_unconfirmed ?? [])].includes(gpu);
+  };
+  const own = vendor.prices.servers.filter(fits).map((row) => ({
     ...row, what: byId.get(row.server)?.name ?? row.server, kind: "quoted", sources: [], own: true,
   }));
-  const rows = [...own, ...prices.servers].filter((row) => {
-    if (row.server && !shown.includes(row.server)) return false;
-    if (row.gpu) return row.gpu === gpu;
-    const server = row.server ? byId.get(row.server) : undefined;
-    return server !== undefined && [...server.gpus, ...(server.gpus_unconfirmed ?? [])].includes(gpu);
-  });
-  return ordered(rows);
+  const priced = new Set(own.map(({ server }) => server));
+  const others = prices.servers.filter((row) => fits(row) && !(row.server && priced.has(row.server)));
+  const confirmed = (/** @type {{server?: string}} */ { server = "" }) => byId.get(server)?.gpus.includes(gpu) ?? true;
+  return ordered([...own, ...others].map((row) => ({ ...row, unconfirmed: !confirmed(row) })));
 }
+
+/** @typedef {{built: "complete" | "barebone" | "unsaid", gpus: number, rows: Machine[]}} Built */
+
+/**
+ * Machines by what is in them: complete ones by their number of cards, those whose number nobody says, and barebones.
+ * @param {Machine[]} rows @returns {Built[]}
+ */
+export function builtAlike(rows) {
+  /** @type {Map<string, Built>} */
+  const groups = new Map();
+  for (const row of rows) {
+    const built = row.kind === "barebone" ? "barebone" : row.gpus ? "complete" : "unsaid";
+    const gpus = built === "complete" ? (row.gpus ?? 0) : 0;
+    const group = groups.get(`${built} ${gpus}`) ?? { built, gpus, rows: [] };
+    groups.set(`${built} ${gpus}`, { ...group, rows: [...group.rows, row] });
+  }
+  const place = (/** @type {Built} */ { built }) => ["complete", "unsaid", "barebone"].indexOf(built);
+  return [...groups.values()].sort((a, b) => place(a) - place(b) || a.gpus - b.gpus);
+}
+
+/** Services that train by the token: those of the providers that the vendor shows. @param {Market} market */
+export const servicesOf = ({ prices, vendor }) =>
+  prices.services.filter(({ provider }) => !vendor.providers || vendor.providers.includes(provider));
 
 /** Euros for a dollar, with its date. @param {Market} market */
 export const exchangeOf = ({ prices }) => prices.defaults.find(({ id }) => id === "eur_per_usd");

@@ -1,132 +1,38 @@
-// What the chosen card costs to rent or to buy: each price with its day, its age by the reader's clock, and its source.
+// What the chosen card costs to rent or to buy, alone or in a machine, and what running it rests on.
 
 import { html, nothing } from "lit";
 
-import { disclosure } from "../views/view.js";
-import { english, lookUp, sourceList } from "./fact.js";
+import { english, lookUp } from "./fact.js";
 import {
-  ageOf, boughtCards, boughtServers, converted, defaultsOf, exchangeOf, isDay, offerId, rentedWith, staleAfter,
+  ageOf, boughtCards, boughtServers, builtAlike, comparable, defaultsOf, exchangeOf, offerId, rentedWith, servicesOf,
+  staleAfter,
 } from "./offers.js";
-import { sourcesNamed } from "./rows.js";
+import { amount, doubtTag, head, read, said, span, table } from "./price_table.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../catalog.d.ts").Market} Market */
-/** @typedef {import("../catalog.d.ts").Offer} Offer */
 /** @typedef {import("../catalog.d.ts").Rented} Rented */
+/** @typedef {import("../catalog.d.ts").GpuRow} GpuRow */
+/** @typedef {import("./offers.js").Machine} Machine */
+/** @typedef {import("./offers.js").Built} Built */
 /** @typedef {import("../i18n.js").TextKey} TextKey */
 
-/** @param {string | undefined} note @param {View["words"]} words */
-const noted = (note, words) => (note ? html`<p>${english(words, note)}</p>` : nothing);
-
-/** When a price was read, and how long ago. @param {View} view @param {string} date */
-function read({ words }, date) {
-  if (!date) return html`<td></td>`;
-  const age = ageOf(date, Date.now());
-  const stale = age > staleAfter;
-  const text = words.plural(isDay(date) ? "price.age" : "price.age.most", age);
-  return html`<td class="read">
-    <time datetime=${date}>${words.format.day(date)}</time>
-    <span class="age" ?data-stale=${stale}>${text}</span>
-  </td>`;
-}
-
-/** @param {View["words"]} words @param {number[]} ends @param {string} currency @param {number} digits */
-const range = (words, ends, currency, digits) =>
-  [...new Set(ends.map((value) => words.format.money(value, currency, digits)))].join(` ${words.t("range.to")} `);
-
-/**
- * An amount, or a range, in its own currency, and below it what that is in the vendor's.
- * @param {View} view @param {Market} market
- * @param {{low: number, high: number, currency: import("../catalog.d.ts").Currency}} price
- * @param {number} digits
- */
-function amount({ words }, market, { low, high, currency }, digits) {
-  const { vendor } = market;
-  const rate = exchangeOf(market);
-  const [from, to] = [low, high].map((value) => converted(value, currency, vendor.currency, rate));
-  return html`<td class="number amount">
-    ${range(words, [low, high], currency, digits)}
-    ${from === null || to === null
-      ? nothing
-      : html`<small>≈ ${range(words, [from, to], vendor.currency, digits)}</small>`}
-  </td>`;
-}
-
-/**
- * The head of a row, which opens: what is offered, and what has to be known of it.
- * @param {View} view @param {string} id
- * @param {Offer & {own?: boolean}} offer
- * @param {{name: unknown, about?: unknown, marks?: unknown, more?: unknown}} parts
- */
-function head(view, id, offer, { name, about = nothing, marks = nothing, more = nothing }) {
-  const { words, facts, market } = view;
-  const { note, sources, confidence, own } = offer;
-  const vendor = market?.vendor.name ?? "";
-  const known = sourcesNamed(sources, facts.sources);
-  const body = () => html`<div class="offer-body">
-    ${more} ${noted(note, words)}
-    ${confidence === "low" ? html`<p>${words.t("price.low.what")}</p>` : nothing}
-    ${own ? html`<p>${words.t("price.own.what", { vendor })}</p>` : sourceList(words, known)}
-  </div>`;
-  const summary = html`<span class="offer-name">${name}</span>
-    ${about}
-    ${own ? html`<span class="tag" data-mark="own">${vendor}</span>` : nothing}
-    ${confidence === "low" ? html`<span class="tag" data-mark="doubt">${words.t("price.low")}</span>` : nothing}
-    ${marks}`;
-  return html`<th scope="row">${disclosure(view, id, { className: "offer", summary, body })}</th>`;
-}
-
-/**
- * A list of offers behind a line that says how many there are and what they come to.
- * @param {View} view @param {string} id
- * @param {{heading: TextKey, columns: TextKey[], said: unknown, bodies: () => unknown, intro?: unknown}} parts
- */
-function table(view, id, { heading, columns: [what, unit, date], said, bodies, intro = nothing }) {
-  const { words } = view;
-  const summary = html`<h4 id=${view.id(id)}>${words.t(heading)}</h4> <span class="about">${said}</span>`;
-  const body = () => html`${intro}
-    <table class="offers" aria-labelledby=${view.id(id)}>
-      <thead>
-        <tr>
-          <th scope="col">${words.t(what)}</th>
-          <th scope="col" class="number">${words.t(unit)}</th>
-          <th scope="col" class="read">${words.t(date)}</th>
-        </tr>
-      </thead>
-      ${bodies()}
-    </table>`;
-  return disclosure(view, id, { className: "behind", summary, body });
-}
-
-/**
- * From what to what prices go: the vendor's own where there are any, the doubtful ones only where there are no others;
- * "" where they are in several currencies.
- * @param {View} view @param {{low: number, high: number, currency: string, confidence?: "low", own?: boolean}[]} rows
- * @param {number} digits
- */
-function span({ words }, rows, digits) {
-  const sure = rows.filter(({ confidence }) => confidence !== "low");
-  const own = rows.filter((row) => row.own);
-  const counted = own.length ? own : sure.length ? sure : rows;
-  const [currency, other] = new Set(counted.map((row) => row.currency));
-  if (!currency || other) return "";
-  const ends = [Math.min(...counted.map(({ low }) => low)), Math.max(...counted.map(({ high }) => high))];
-  return range(words, ends, currency, digits);
-}
-
-/** How many there are, and what they come to. @param {View} view @param {number} count @param {string} amounts */
-const said = ({ words }, count, amounts) => [words.plural("price.count", count), amounts].filter(Boolean).join(", ");
+/** @param {View["words"]} words */
+const bareTag = (words) => html`<span class="tag" data-mark="covers">${words.t("price.bare")}</span>`;
 
 /** @param {View} view @param {Market} market @param {[string, Rented[]][]} groups */
 function rented(view, market, groups) {
   const { words } = view;
   const free = groups.find(([term]) => term === "on_demand")?.[1] ?? [];
-  const amounts = span(view, free.map((offer) => ({ ...offer, low: offer.per_gpu_hour, high: offer.per_gpu_hour })), 2);
+  const told = comparable(free);
+  const hours = told.map((offer) => ({ ...offer, low: offer.per_gpu_hour, high: offer.per_gpu_hour }));
+  const amounts = span(view, hours, 2, (text) => words.t("price.rent.said", { amounts: text }));
+  const bare = amounts && told.some(({ covers }) => covers === "gpu") ? html` ${bareTag(words)}` : nothing;
   const count = groups.reduce((sum, [, offers]) => sum + offers.length, 0);
   return table(view, "rent", {
     heading: "price.rent",
     columns: ["price.offer", "price.rent.unit", "price.read"],
-    said: said(view, count, amounts && words.t("price.rent.said", { amounts })),
+    said: said(view, count, [amounts && html`${amounts}${bare}`]),
     bodies: () => groups.map(([term, offers]) => html`<tbody>
       <tr class="term-row">
         <th scope="rowgroup" colspan="3">
@@ -149,7 +55,7 @@ function rentedRow(view, market, offer) {
       about: html`${region ? html`<small lang="en">${region}</small>` : nothing}
         ${several ? html`<small>${several}</small>` : nothing}
         ${instance ? html`<small class="instance" lang="en">${instance}</small>` : nothing}`,
-      marks: covers === "gpu" ? html`<span class="tag" data-mark="covers">${words.t("price.bare")}</span>` : nothing,
+      marks: covers === "gpu" ? bareTag(words) : nothing,
       more: html`${instance ? html`<p lang="en">${instance}</p>` : nothing}
         <p>${words.t(covers === "gpu" ? "price.bare.what" : "price.machine.what")}</p>`,
     })}
@@ -161,7 +67,7 @@ function rentedRow(view, market, offer) {
 const cards = (view, market, rows) => table(view, "buy", {
   heading: "price.buy",
   columns: ["price.offer", "price.buy.unit", "price.read"],
-  said: said(view, rows.length, span(view, rows, 0)),
+  said: said(view, rows.length, [span(view, rows, 0)]),
   bodies: () => html`<tbody>
     ${rows.map((row, index) => html`<tr>
       ${head(view, `buy-${index}`, row, { name: view.words.maybe(`price.kind.${row.kind}`, row.kind) })}
@@ -170,35 +76,54 @@ const cards = (view, market, rows) => table(view, "buy", {
   </tbody>`,
 });
 
-/** @param {View} view @param {Market} market @param {ReturnType<typeof boughtServers>} rows */
-const machines = (view, market, rows) => table(view, "machines", {
-  heading: "price.machines",
-  columns: ["price.offer", "price.buy.unit", "price.read"],
-  said: said(view, rows.length, span(view, rows, 0)),
-  bodies: () => html`<tbody>
-    ${rows.map((row, index) => {
-      const { words, facts } = view;
-      const held = row.gpu && row.gpus && row.own ? `${row.gpus} × ${facts.gpus.get(row.gpu)?.name ?? row.gpu}` : "";
-      return html`<tr>
-        ${head(view, `machine-${index}`, row, {
-          name: row.own ? row.what : english(words, row.what),
-          about: held ? html`<small>${held}</small>` : nothing,
-          more: html`<p>${words.maybe(`price.kind.${row.kind}`, row.kind)}</p>`,
-        })}
-        ${amount(view, market, row, 0)} ${read(view, row.date)}
-      </tr>`;
-    })}
-  </tbody>`,
-});
+/** What is in machines that are built alike. @param {View["words"]} words @param {Built} group */
+const builtText = (words, { built, gpus }) =>
+  built === "complete" ? words.plural("price.kind.complete", gpus) : words.t(`price.kind.${built}`);
 
-/** @param {View} view @param {Market} market */
-const services = (view, market) => table(view, "services", {
+/** @param {View} view @param {Market} market @param {GpuRow} gpu @param {Machine[]} rows */
+function machines(view, market, gpu, rows) {
+  const { words } = view;
+  const groups = builtAlike(rows);
+  /** @param {Built} group */
+  const put = ({ built, gpus }) => (/** @type {string} */ amounts) =>
+    built === "complete"
+      ? words.plural("price.said.complete", gpus, { amounts })
+      : words.t(`price.said.${built}`, { amounts });
+  const spans = groups.map((group) => span(view, group.rows, 0, put(group)));
+  return table(view, "machines", {
+    heading: "price.machines",
+    columns: ["price.offer", "price.buy.unit", "price.read"],
+    said: said(view, rows.length, spans),
+    bodies: () => groups.map((group) => html`<tbody>
+      <tr class="term-row"><th scope="rowgroup" colspan="3">${builtText(words, group)}</th></tr>
+      ${group.rows.map((row) => machineRow(view, market, gpu, row, `machine-${rows.indexOf(row)}`))}
+    </tbody>`),
+  });
+}
+
+/** @param {View} view @param {Market} market @param {GpuRow} gpu @param {Machine} row @param {string} id */
+function machineRow(view, market, { name: gpu }, row, id) {
+  const { words } = view;
+  const held = row.gpus && row.own ? `${row.gpus} × ${gpu}` : "";
+  return html`<tr>
+    ${head(view, id, row, {
+      name: row.own ? row.what : english(words, row.what),
+      about: held ? html`<small>${held}</small>` : nothing,
+      marks: row.unconfirmed ? doubtTag(words, "price.unconfirmed") : nothing,
+      more: row.unconfirmed ? html`<p>${words.t("server.takes.unconfirmed", { gpu })}</p>` : nothing,
+    })}
+    ${amount(view, market, row, 0)} ${read(view, row.date)}
+  </tr>`;
+}
+
+/** @param {View} view @param {Market} market @param {ReturnType<typeof servicesOf>} rows */
+const services = (view, market, rows) => table(view, "services", {
   heading: "price.services",
   columns: ["price.offer", "price.services.unit", "price.read"],
-  said: said(view, market.prices.services.length, ""),
+  said: said(view, rows.length, []),
   intro: html`<p class="caption">${view.words.t("price.services.what")}</p>`,
   bodies: () => html`<tbody>
-    ${market.prices.services.map((row, index) => {
+    ${rows.map((row, index) => {
       const { words } = view;
       const method = words.maybe(`price.method.${row.method}`, row.method);
       return html`<tr>
@@ -239,7 +164,10 @@ const running = (view, market) => table(view, "running", {
   </tbody>`,
 });
 
-/** How many of the prices have to be asked for again. @param {View} view @param {Offer[]} offers */
+/**
+ * How many of all that is shown have to be asked for again.
+ * @param {View} view @param {{date: string}[]} offers
+ */
 function staleNote({ words }, offers) {
   const stale = offers.filter(({ date }) => ageOf(date, Date.now()) > staleAfter).length;
   if (stale === 0) return nothing;
@@ -258,6 +186,8 @@ export function prices(view) {
     const bought = boughtCards(market, gpu.id);
     const servers = boughtServers(market, gpu.id);
     const offers = [...groups.flatMap(([, members]) => members), ...bought, ...servers];
+    const trainers = servicesOf(market);
+    const figures = defaultsOf(market).filter(({ date }) => date);
     return html`<p class="caption">${words.t("price.intro")}</p>
       ${rate
         ? html`<p class="caption">${words.t("price.rate", {
@@ -265,12 +195,12 @@ export function prices(view) {
             date: words.format.date(rate.date),
           })}</p>`
         : nothing}
-      ${staleNote(view, offers)}
+      ${staleNote(view, [...offers, ...trainers, ...figures])}
       ${offers.length ? nothing : html`<p>${words.t("price.none")}</p>`}
       ${groups.length ? rented(view, market, groups) : nothing}
       ${bought.length ? cards(view, market, bought) : nothing}
-      ${servers.length ? machines(view, market, servers) : nothing}
-      ${services(view, market)} ${running(view, market)}`;
+      ${servers.length ? machines(view, market, gpu, servers) : nothing}
+      ${trainers.length ? services(view, market, trainers) : nothing} ${running(view, market)}`;
   };
   return lookUp(view, "prices", { heading: words.t("price.heading"), about: gpu.name, body });
 }

@@ -24,6 +24,22 @@ export function sourceIdsOf({ sources }, path) {
 /** Whether a field was computed from what its sources state. @param {Sourced} row @param {string} path */
 export const isDerived = ({ derived = [] }, path) => [...outwards(path)].some((at) => derived.includes(at));
 
+/** @param {Sourced} row @param {string} path */
+const isThere = (row, path) =>
+  path.split(".").reduce((at, key) => /** @type {any} */ (at)?.[key], /** @type {unknown} */ (row)) !== undefined;
+
+/** @param {Sourced} row @param {string} path */
+const isQuestioned = ({ unconfirmed = [] }, path) => [...outwards(path)].some((at) => unconfirmed.includes(at));
+
+/**
+ * Of what `unconfirmed` names, a field that is there is to be checked: sources differ on it, or none confirms it.
+ * @param {Sourced} row @param {string} path
+ */
+export const isDoubtful = (row, path) => isQuestioned(row, path) && isThere(row, path);
+
+/** And one that is absent was looked for in vain. @param {Sourced} row @param {string} path */
+export const isUnknown = (row, path) => isQuestioned(row, path) && !isThere(row, path);
+
 /** @param {string[]} ids @param {Map<string, Source>} sources @returns {Source[]} */
 export const sourcesNamed = (ids, sources) => ids.flatMap((id) => sources.get(id) ?? []);
 

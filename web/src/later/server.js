@@ -5,7 +5,7 @@ import { live } from "lit/directives/live.js";
 
 import { gpuNamed } from "../facts.js";
 import { describedBy, field, isInvalid } from "../views/field.js";
-import { english, factList, factsOf, lookUp } from "./fact.js";
+import { english, factList, factsOf, linesOf, lookUp } from "./fact.js";
 import { serversFor } from "./rows.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -71,20 +71,18 @@ export function serverField(view) {
   );
 }
 
-/** What is known of several parts in one line; null where nothing is. @param {unknown[]} parts */
-function joined(...parts) {
-  const known = parts.filter(Boolean);
-  return known.length ? known.map((part, i) => html`${i ? ", " : ""}${part}`) : null;
-}
+/** A value, with the fields that say it. @typedef {[unknown, ...string[]]} Part */
 
-/** @param {Words} words @param {ServerRow} server */
-function powerText(words, { psu_count: count, psu_W: watts, psu_redundancy: redundancy, psu_efficiency: efficiency }) {
+/** @param {Words} words @param {ServerRow} server @returns {Part[]} */
+function powerParts(words, { psu_count: count, psu_W: watts, psu_redundancy: redundancy, psu_efficiency: efficiency }) {
   const each = watts && `${words.format.integer(watts)}\u00a0W`;
-  return joined(
-    each ? `${count ? `${count} × ` : ""}${each}` : count && words.plural("server.supplies", count),
-    redundancy && words.maybe(`server.redundancy.${redundancy}`, words.t("server.redundant", { form: redundancy })),
-    efficiency && `80 PLUS ${efficiency[0].toUpperCase()}${efficiency.slice(1)}`,
-  );
+  const form = redundancy && words.t("server.redundant", { form: redundancy });
+  const supplies = each ? `${count ? `${count} × ` : ""}${each}` : count && words.plural("server.supplies", count);
+  return [
+    [supplies, "psu_count", "psu_W"],
+    [form && words.maybe(`server.redundancy.${redundancy}`, form), "psu_redundancy"],
+    [efficiency && `80 PLUS ${efficiency[0].toUpperCase()}${efficiency.slice(1)}`, "psu_efficiency"],
+  ];
 }
 
 /**
@@ -95,48 +93,62 @@ function powerText(words, { psu_count: count, psu_W: watts, psu_redundancy: redu
  */
 export function serverFacts(words, server, sources) {
   const { format, t } = words;
-  const make = factsOf(server, sources);
+  const make = linesOf(server, sources);
   const own = server.maker !== "Generic" && server.kind !== "instance";
-  /** @param {string} id @param {unknown} value @param {string[]} paths @param {boolean} [asked] said even if unknown */
-  const line = (id, value, paths, asked = false) => {
-    const looked = paths.some((path) => server.unconfirmed?.includes(path));
-    if (value === null && !looked && !(asked && own)) return [];
-    return [make(id, words.maybe(`server.${id}`, id), value, paths)];
+  /** @param {string} id @param {Part[]} parts @param {boolean} [asked] said even if unknown */
+  const line = (id, parts, asked = false) => {
+    const fact = make(id, words.maybe(`server.${id}`, id), parts);
+    return fact.value === null && !fact.unknown?.length && !(asked && own) ? [] : [fact];
   };
   /** @param {string} id @param {string | undefined} value */
-  const named = (id, value) => (value === undefined ? null : words.maybe(`server.${id}.${value}`, value));
+  const named = (id, value) => value && words.maybe(`server.${id}.${value}`, value);
   /** @param {string | undefined} text */
-  const free = (text) => (text ? english(words, text) : null);
+  const free = (text) => text && english(words, text);
   const { nic_count: nics, nic_Gbps: rate, dimm_slots: dimms } = server;
   const sockets = server.sockets && words.plural("server.sockets", server.sockets);
   const slots = dimms ? words.plural("server.slots", dimms) : dimms === 0 && t("server.soldered");
   const most = server.memory_max_GB && t("server.most", { size: format.integer(server.memory_max_GB) });
-  const memoryPaths = ["dimm_slots", "memory_max_GB", "memory_type"];
   const cards = nics && rate && `${nics} × ${format.integer(rate)}\u00a0Gb/s`;
   const height = server.height_U && `${format.decimal(server.height_U)}U`;
   const domain = server.link_gpus && t("card.link.gpus", { gpus: server.link_gpus });
-  const watts = server.power_W ? `${format.integer(server.power_W)}\u00a0W` : null;
-  const weight = server.weight_kg ? `${format.decimal(server.weight_kg)}\u00a0kg` : null;
+  const watts = server.power_W && `${format.integer(server.power_W)}\u00a0W`;
+  const memory = /** @type {Part[]} */ ([
+    [slots, "dimm_slots"], [most, "memory_max_GB"], [free(server.memory_type), "memory_type"],
+  ]);
+  const cooling = named("cooling", server.cooling);
+  const weight = server.weight_kg && `${format.decimal(server.weight_kg)}\u00a0kg`;
   return [
-    ...line("form", joined(named("form", server.form), height), ["form", "height_U"], true),
-    ...line("gpus_max", words.plural("server.upto", server.gpus_max), ["gpus_max"]),
-    ...line("mount", named("mount", server.mount), ["mount"]),
-    ...line("link", joined(named("link", server.link), domain), ["link", "link_gpus"], true),
-    ...line("pcie", server.pcie_gen ? `PCIe ${server.pcie_gen}.0` : null, ["pcie_gen"]),
-    ...line("topology", named("topology", server.pcie_topology), ["pcie_topology"], true),
-    ...line("cpu", joined(sockets, free(server.cpu)), ["sockets", "cpu"], true),
-    ...line("memory", joined(slots, most, free(server.memory_type)), memoryPaths, true),
-    ...line("network", joined(cards, free(server.network)), ["nic_count", "nic_Gbps", "network"], true),
-    ...line("pcie_slots", free(server.pcie_slots), ["pcie_slots"]),
-    ...line("storage", free(server.storage), ["storage"]),
-    ...line("psu", powerText(words, server), ["psu_count", "psu_W", "psu_redundancy", "psu_efficiency"], true),
-    ...line("power", watts, ["power_W"]),
-    ...line("cooling", joined(named("cooling", server.cooling), free(server.cooling_note)), ["cooling"], true),
-    ...line("weight", weight, ["weight_kg"]),
-    ...line("tested", free(server.tested), ["tested"]),
-    ...line("price", null, ["price"]),
-    ...line("note", free(server.note), ["note"]),
+    ...line("form", [[named("form", server.form), "form"], [height, "height_U"]], true),
+    ...line("gpus_max", [[words.plural("server.upto", server.gpus_max), "gpus_max"]]),
+    ...line("mount", [[named("mount", server.mount), "mount"]]),
+    ...line("link", [[named("link", server.link), "link"], [domain, "link_gpus"]], true),
+    ...line("pcie", [[server.pcie_gen && `PCIe ${server.pcie_gen}.0`, "pcie_gen"]]),
+    ...line("topology", [[named("topology", server.pcie_topology), "pcie_topology"]], true),
+    ...line("cpu", [[sockets, "sockets"], [free(server.cpu), "cpu"]], true),
+    ...line("memory", memory, true),
+    ...line("network", [[cards, "nic_count", "nic_Gbps"], [free(server.network), "network"]], true),
+    ...line("pcie_slots", [[free(server.pcie_slots), "pcie_slots"]]),
+    ...line("storage", [[free(server.storage), "storage"]]),
+    ...line("psu", powerParts(words, server), true),
+    ...line("power", [[watts, "power_W"]]),
+    ...line("cooling", [[cooling, "cooling"], [free(server.cooling_note), "cooling_note"]], true),
+    ...line("weight", [[weight, "weight_kg"]]),
+    ...line("tested", [[free(server.tested), "tested"]]),
+    ...line("price", [[null, "price"]]),
+    ...line("note", [[free(server.note), "note"]]),
   ];
+}
+
+/**
+ * Whether it takes a card: `gpus` are those that a source names, whatever else of the machine is not confirmed.
+ * @param {Words} words @param {ServerRow} server @param {import("../catalog.d.ts").GpuRow} card
+ * @param {Map<string, import("../catalog.d.ts").Source>} sources @returns {Fact}
+ */
+export function takesFact(words, server, card, sources) {
+  const taken = words.t(server.maker === "Generic" ? "server.takes.class" : "server.takes.yes");
+  const value = server.gpus.includes(card.id) ? taken : null;
+  const name = words.t("server.takes", { gpu: card.name });
+  return { ...factsOf(server, sources)("takes", name, value, ["gpus"]), doubtful: false };
 }
 
 /** @param {View} view */
@@ -145,12 +157,10 @@ export function server(view) {
   const row = market?.servers.find(({ id }) => id === answer?.request?.hardware?.server);
   const card = facts.gpus.get(answer?.hardware?.gpu ?? "");
   if (!row || !card) return nothing;
-  const gpu = card.name;
-  const sure = row.gpus.includes(card.id);
-  const taken = words.t(row.maker === "Generic" ? "server.takes.class" : "server.takes.yes");
-  const takes = factsOf(row, facts.sources)("takes", words.t("server.takes", { gpu }), sure ? taken : null, ["gpus"]);
+  const takes = takesFact(words, row, card, facts.sources);
+  const unsure = html`<p class="doubt">${words.t("server.takes.unconfirmed", { gpu: card.name })}</p>`;
   const body = () => html`<p class="caption">${words.t("fact.intro")}</p>
-    ${sure ? nothing : html`<p class="doubt">${words.t("server.takes.unconfirmed", { gpu })}</p>`}
+    ${takes.value === null ? unsure : nothing}
     ${factList(view, "server", [takes, ...serverFacts(words, row, facts.sources)])}`;
   return lookUp(view, "server", { heading: words.t("server.heading"), about: serverName(words, row), body });
 }

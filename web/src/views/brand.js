@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import { langs } from "../i18n.js";
+import { isolated } from "../isolated.js";
 import { vendor } from "../vendor.js";
 
 /** @typedef {import("../i18n.js").Words} Words */
@@ -13,7 +14,7 @@ const base = import.meta.url; // a name of its own: the bundler would take the f
 /** Name and logo; a vendor without one has the tool's own mark. */
 export const brand = () => html`${vendor.logo
   ? html`<img class="logo" src=${new URL(vendor.logo, base).href} alt="">`
-  : html`<span class="mark" aria-hidden="true"></span>`}${vendor.name}`;
+  : html`<span class="mark" aria-hidden="true"></span>`}<bdi>${vendor.name}</bdi>`;
 
 /**
  * The languages of the page; a vendor with one has nothing to choose.
@@ -35,19 +36,22 @@ export function languages({ lang: spoken, t }, speak) {
 }
 
 /** How to reach the vendor; nothing where there is no one to reach. @param {Words} words */
-export function contact({ t }) {
-  const { name, phone, email, url = vendor.url } = vendor.contact ?? {};
+export function contact({ t }, who = vendor) {
+  const { name, phone = "", email, url = who.url } = who.contact ?? {};
   const links = [
-    phone && [`tel:${phone.replace(/[^+\d]/g, "")}`, phone],
+    /\d/.test(phone) && [`tel:${phone.replace(/[^+\d]/g, "")}`, phone],
     email && [`mailto:${email}`, email],
     url && [url, url.replace(/^https:\/\/|\/$/g, "")],
   ].filter((link) => Array.isArray(link));
   if (!name && links.length === 0) return nothing;
   return html`<address class="contact">
-    <span>${t("foot.contact", { name: name ?? vendor.name })}</span>
+    <span>${t("foot.contact", { name: isolated(name ?? who.name) })}</span>
     ${links.map(([address, text]) => html`<a href=${address}>${text}</a>`)}
   </address>`;
 }
 
 /** @param {Words} words */
-export const legal = ({ lang }) => (vendor.legal ? html`<p class="legal">${vendor.legal[lang]}</p>` : nothing);
+export function legal({ lang }, who = vendor) {
+  const text = who.legal?.[lang];
+  return text ? html`<p class="legal">${text}</p>` : nothing;
+}
