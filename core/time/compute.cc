@@ -20,6 +20,11 @@ void Add(Flops& flops, Effort effort, double count) {
   }
 }
 
+Flops& FlopsOf(MicroBatchWork& sum, Dtype dtype) {
+  if (dtype == Dtype::kFp8) return sum.matmul_fp8;
+  return dtype == Dtype::kFp32 ? sum.matmul_fp32 : sum.matmul;
+}
+
 /// Keys that a query attends to, on average over a sequence.
 double KeysOf(const AttentionSpan& span, double length) {
   const double window = span.window > 0 ? std::min(static_cast<double>(span.window), length) : length;
@@ -62,7 +67,7 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts) {
     for (std::int32_t j = work.first_matmul; j < work.end_matmul; ++j) {
       const Matmul& matmul = step.work.matmuls[static_cast<std::size_t>(j)];
       sum.operand_bytes += repeats * OperandBytes(matmul, axes);
-      Add(matmul.dtype == Dtype::kFp8 ? sum.matmul_fp8 : sum.matmul, matmul.effort, repeats * FlopsOf(matmul, axes));
+      Add(FlopsOf(sum, matmul.dtype), matmul.effort, repeats * FlopsOf(matmul, axes));
     }
     for (std::int32_t j = work.first_scores; j < work.end_scores; ++j) {
       const FusedScores& scores = step.work.scores[static_cast<std::size_t>(j)];

@@ -17,7 +17,8 @@ struct Flops {
 
 /// Work of one micro-batch on one rank.
 struct MicroBatchWork {
-  Flops matmul;               ///< products of 16 bits and more
+  Flops matmul;               ///< products in 16 bits
+  Flops matmul_fp32;          ///< those in fp32
   Flops matmul_fp8;           ///< those whose operands are in FP8
   Flops attention;            ///< of fused kernels
   double gathered_bytes = 0;  ///< sent among data ranks in the micro-batch

@@ -16,8 +16,8 @@
 #include "tests/support/files.h"
 #include "tests/validation/bars.h"
 #include "tests/validation/dump.h"
-#include "tests/validation/dump_time.h"
 #include "tests/validation/findings.h"
+#include "tests/validation/fit_time.h"
 #include "tests/validation/report.h"
 #include "tests/validation/thresholds.h"
 
@@ -27,7 +27,7 @@ namespace {
 struct Options {
   bool check = false;
   bool dump = false;
-  bool dump_time = false;
+  bool fit_time = false;
   std::size_t worst_rows = 25;
   std::string report;
 };
@@ -37,7 +37,7 @@ Options ReadOptions(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--check") == 0) options.check = true;
     if (std::strcmp(arguments[i], "--dump") == 0) options.dump = true;
-    if (std::strcmp(arguments[i], "--dump-time") == 0) options.dump_time = true;
+    if (std::strcmp(arguments[i], "--fit-time") == 0) options.fit_time = true;
     if (i + 1 == count) break;
     if (std::strcmp(arguments[i], "--rows") == 0) options.worst_rows = std::strtoul(arguments[++i], nullptr, 10);
     if (std::strcmp(arguments[i], "--report") == 0) options.report = arguments[++i];
@@ -140,9 +140,8 @@ int Main(int count, char** arguments) {
   if (HasError(issues)) return 1;
 
   const std::string folder = TUNEFIT_VALIDATION_DIR;
-  if (options.dump_time) {
-    DumpTime(folder + "/rows/measured.jsonl", catalog);
-    return DumpTime(folder + "/rows/throughput.jsonl", catalog);
+  if (options.fit_time) {
+    return FitTime({folder + "/rows/measured.jsonl", folder + "/rows/throughput.jsonl"}, catalog);
   }
   if (options.dump) return Dump(folder + "/rows/measured.jsonl", catalog);
   AllRows rows;
