@@ -95,6 +95,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "kbit_dequantizes_to_fp16",
                                    "saved_modules_as_loaded",
                                    "expandable_segments",
+                                   "attention_by_generation",
                                    "plain_classes_skip_upcast",
                                    "stacked_experts",
                                    "adapts_expert_stacks",
@@ -161,6 +162,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.saved_modules_as_loaded = switches.Flag("saved_modules_as_loaded").value_or(habits.saved_modules_as_loaded);
   habits.plain_classes_skip_upcast =
       switches.Flag("plain_classes_skip_upcast").value_or(habits.plain_classes_skip_upcast);
+  habits.attention_by_generation = switches.Flag("attention_by_generation").value_or(habits.attention_by_generation);
   habits.expandable_segments = switches.Flag("expandable_segments").value_or(habits.expandable_segments);
 }
 

@@ -77,7 +77,10 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts) {
       const Transfer& transfer = step.work.transfers[static_cast<std::size_t>(j)];
       const double bytes = repeats * axes(transfer.elements) * transfer.bytes_per_element;
       const double mirrored = transfer.effort == Effort::kForward ? 2 * bytes : bytes;
-      if (transfer.group == Group::kData) sum.gathered_bytes += bytes;
+      if (transfer.group == Group::kData) {
+        sum.gathered_bytes += bytes;
+        sum.gathers += repeats;
+      }
       if (transfer.group == Group::kTensor) sum.tensor_bytes += mirrored;
       if (transfer.group == Group::kExpert) sum.expert_bytes += mirrored;
     }

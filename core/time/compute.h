@@ -27,6 +27,7 @@ struct MicroBatchWork {
   double operand_bytes = 0;   ///< of all products' factors and results: what a product of small sides waits for
   double bytes = 0;           ///< moved by all other kernels
   double kernels = 0;         ///< launched
+  double gathers = 0;         ///< tensors that data ranks gather or scatter
 };
 
 /// TIM-1  Sums over sections, as often as each stands for. Attention counts what its kernel computes: half the scores

@@ -11,25 +11,29 @@ namespace tunefit {
 
 /// The constants of core/time/step_time.h, one number each.
 enum class Constant : std::uint8_t {
-  kUnmeasuredShare,  ///< of the printed matrix rate, where nobody measured the best one
-  kFp8Share,         ///< of a matrix share, of products in FP8
-  kAttentionShare,   ///< of the matrix rate, of fused attention
-  kOperandShare,     ///< of the time that operands take to travel, what products do not hide
-  kMemoryShare,      ///< of the memory's bandwidth
-  kKernelSeconds,    ///< from one launch to the next, where the GPU waits for the host
-  kLinkShare,        ///< of a link's bandwidth
-  kHostLinkShare,    ///< of PCIe's, by way of the host
-  kNetworkShare,     ///< of the network's
-  kExposedShare,     ///< of the traffic of data ranks, what is waited for in any case
-  kHiddenShare,      ///< of the compute time, what can hide the rest of it
-  kStepSeconds,      ///< between steps
+  kUnmeasuredShare,      ///< of the printed matrix rate, where nobody measured the best one
+  kFp8Share,             ///< of a matrix share, of products in FP8 that TransformerEngine runs
+  kCastFp8Share,         ///< the same, of torchao's
+  kAttentionShare,       ///< of the matrix rate, of fused attention
+  kOlderAttentionShare,  ///< the same, of kernels written for Ampere on later generations of data-centre cards
+  kOperandShare,         ///< of the time that operands take to travel, what products do not hide
+  kMemoryShare,          ///< of the memory's bandwidth
+  kKernelSeconds,        ///< from one launch to the next, where the GPU waits for the host
+  kGatherSeconds,        ///< of the host for each parameter that DeepSpeed's stage 3 gathers or scatters
+  kLinkShare,            ///< of a link's bandwidth
+  kHostLinkShare,        ///< of PCIe's, by way of the host
+  kNetworkShare,         ///< of the network's
+  kExposedShare,         ///< of the traffic of data ranks, what is waited for in any case
+  kHiddenShare,          ///< of the compute time, what can hide the rest of it
+  kStepSeconds,          ///< between steps
 };
-inline constexpr int kConstantCount = 12;
+inline constexpr int kConstantCount = 15;
 
 /// Names in catalog/efficiencies.json, in the order of Constant.
 inline constexpr std::array<const char*, kConstantCount> kConstantNames = {
-    "unmeasured_share", "fp8_share",       "attention_share", "operand_share", "memory_share", "kernel_seconds",
-    "link_share",       "host_link_share", "network_share",   "exposed_share", "hidden_share", "step_seconds"};
+    "unmeasured_share", "fp8_share",     "cast_fp8_share", "attention_share", "older_attention_share",
+    "operand_share",    "memory_share",  "kernel_seconds", "gather_seconds",  "link_share",
+    "host_link_share",  "network_share", "exposed_share",  "hidden_share",    "step_seconds"};
 
 /// How far measured runs lie around the estimate: shares of it.
 struct Spread {

@@ -75,26 +75,30 @@ class Clock {
     const Dtype wanted = workload.precision.compute == Dtype::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
     rate_ = share * MatrixRate(gpu, wanted, unmeasured);
     rate_fp32_ = share * MatrixRate(gpu, Dtype::kFp32, unmeasured);
-    rate_fp8_ = share * efficiencies[Constant::kFp8Share] * MatrixRate(gpu, Dtype::kFp8, unmeasured);
+    const bool casts = workload.habits.fp8_operands == Fp8Operands::kCast;
+    rate_fp8_ = share * efficiencies[casts ? Constant::kCastFp8Share : Constant::kFp8Share] *
+                MatrixRate(gpu, Dtype::kFp8, unmeasured);
+    const bool older = CapabilityMajor(gpu) >= 9 && !workload.habits.attention_by_generation;
+    attention_rate_ = rate_ * efficiencies[older ? Constant::kOlderAttentionShare : Constant::kAttentionShare];
   }
 
   /// One micro-batch, without the pipeline.
   void AddMicroBatch(const MicroBatchWork& work, StepTime& time) const {
-    const double attention_rate = rate_ * efficiencies_[Constant::kAttentionShare];
     const auto products = [&](double matmul, double fp32, double fp8) {
       return matmul / rate_ + fp32 / rate_fp32_ + fp8 / rate_fp8_;
     };
     At(time, TimeTerm::kRecompute) =
         products(work.matmul.recompute, work.matmul_fp32.recompute, work.matmul_fp8.recompute) +
-        work.attention.recompute / attention_rate;
+        work.attention.recompute / attention_rate_;
     At(time, TimeTerm::kMatmul) =
         products(Once(work.matmul), Once(work.matmul_fp32), Once(work.matmul_fp8)) +
         efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
-    At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate;
+    At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
     At(time, TimeTerm::kMemory) = work.bytes / (efficiencies_[Constant::kMemoryShare] * gpu_.memory_bytes_per_second);
     const double busy =
         time[TimeTerm::kRecompute] + time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
-    const double launched = work.kernels * efficiencies_[Constant::kKernelSeconds];
+    double launched = work.kernels * efficiencies_[Constant::kKernelSeconds];
+    if (parallel_.strategy == Strategy::kZero3) launched += work.gathers * efficiencies_[Constant::kGatherSeconds];
     At(time, TimeTerm::kLaunch) = std::max(0.0, launched - busy);
     const std::int64_t tensor = parallel_.tensor;
     At(time, TimeTerm::kTensor) =
@@ -129,7 +133,7 @@ class Clock {
   const Gpu& gpu_;
   const Fabric& fabric_;
   const Efficiencies& efficiencies_;
-  double rate_ = 1, rate_fp32_ = 1, rate_fp8_ = 1;
+  double rate_ = 1, rate_fp32_ = 1, rate_fp8_ = 1, attention_rate_ = 1;
 };
 
 Bound BoundOf(const StepTime& time) {

@@ -31,6 +31,10 @@ enum class TimeTerm : std::uint8_t {
   kStep,       ///< between steps: data, logging, the loop
 };
 inline constexpr int kTimeTermCount = 12;
+/// Names in a report, in the order of TimeTerm.
+inline constexpr std::array<const char*, kTimeTermCount> kTimeTermNames = {
+    "matmul",          "attention",     "recompute",       "memory_bound", "launch",    "tensor_parallel",
+    "expert_parallel", "data_parallel", "pipeline_bubble", "offload",      "optimizer", "step"};
 
 /// What one rank does in a step, before any efficiency.
 struct RankCounts {

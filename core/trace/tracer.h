@@ -265,6 +265,7 @@ class Tracer {
   // --- work that no operation above stands for ---------------------------------------------------------------------
   /// So many elements are read or written.
   void Move(Size elements, double bytes_per_element);
+  void Launch(double kernels);
   void Multiply(Size batches, Size a, Size b, Size out, Dtype dtype);
   void Send(Group group, Size elements, double bytes_per_element);
 
@@ -353,7 +354,6 @@ class Tracer {
   void BeginWork();
   void EndWork();
   Effort EffortNow() const;
-  void Launch(double kernels);
   void Score(const Node& node, Size out, Dtype dtype);
   void WorkForward(const Node& node, Size out, Dtype dtype);
   void WorkBackward(const Node& node);

@@ -17,11 +17,14 @@ struct Start {
   double value, most;
 };
 constexpr std::array<Start, kConstantCount> kStarts = {{{0.82, 1},
-                                                        {0.9, 1.2},
+                                                        {0.9, 1.3},
+                                                        {0.8, 1.3},
                                                         {0.5, 1},
+                                                        {0.4, 1},
                                                         {0.6, 1},
                                                         {0.8, 1},
                                                         {1e-5, 1e-3},
+                                                        {2e-4, 1e-2},
                                                         {0.8, 1},
                                                         {0.7, 1},
                                                         {0.8, 1},
@@ -82,6 +85,70 @@ double Quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
+/// The narrowest interval around the estimate that holds so many of the measured runs.
+constexpr double kShareInside = 0.92;
+
+Spread SpreadOf(std::vector<double> ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  const auto inside = static_cast<std::size_t>(std::ceil(kShareInside * static_cast<double>(ratios.size())));
+  Spread best{1, 1e9};
+  for (std::size_t first = 0; inside > 0 && first + inside <= ratios.size(); ++first) {
+    const Spread spread{std::max(0.0, 1 - ratios[first]), std::max(0.0, ratios[first + inside - 1] - 1)};
+    if (spread.low + spread.high < best.low + best.high) best = spread;
+  }
+  return best;
+}
+
+void FitSpreads(const std::vector<TimedRow>& rows, Efficiencies& fitted) {
+  std::array<std::vector<double>, kBoundCount> ratios;
+  for (const TimedRow& row : rows) {
+    const StepTime time = TimeOf(row, fitted);
+    ratios[static_cast<std::size_t>(time.bound)].push_back(row.seconds / time.seconds);
+  }
+  for (std::size_t i = 0; i < ratios.size(); ++i) fitted.spreads[i] = SpreadOf(ratios[i]);
+}
+
+std::string Rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// catalog/efficiencies.json.
+void PrintJson(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::printf("{\n\"constants\":{");
+  for (std::size_t i = 0; i < kConstantCount; ++i) {
+    std::printf("%s\"%s\":%s", i == 0 ? "" : ",", kConstantNames[i], Rounded(fitted.constants[i]).c_str());
+  }
+  std::printf("},\n\"architectures\":[\n");
+  for (std::size_t i = 0; i < fitted.architectures.size(); ++i) {
+    const Efficiencies::Architecture& row = fitted.architectures[i];
+    std::printf("{\"architecture\":\"%s\",\"matmul_share\":%s,\"network_GBps\":%s}%s\n", row.name.c_str(),
+                Rounded(row.matmul_share).c_str(), Rounded(row.network_bytes_per_second / 1e9).c_str(),
+                i + 1 < fitted.architectures.size() ? "," : "");
+  }
+  std::printf("],\n\"spreads\":{");
+  for (std::size_t i = 0; i < kBoundCount; ++i) {
+    std::printf("%s\"%s\":{\"low\":%s,\"high\":%s}", i == 0 ? "" : ",", kBoundNames[i],
+                Rounded(fitted.spreads[i].low).c_str(), Rounded(fitted.spreads[i].high).c_str());
+  }
+  std::printf("},\n\"runs\":[");
+  for (std::size_t i = 0; i < rows.size(); ++i) std::printf("%s\"%s\"", i == 0 ? "" : ",", rows[i].id.c_str());
+  std::printf("]\n}\n");
+}
+
+void PrintRanges(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::vector<double> widths;
+  double inside = 0;
+  for (const TimedRow& row : rows) {
+    const Range range = RangeOf(TimeOf(row, fitted), fitted);
+    if (row.seconds >= range.low && row.seconds <= range.high) inside += 1;
+    widths.push_back((range.high - range.low) / 2 / range.expected);
+  }
+  std::fprintf(stderr, "inside the range %.1f %%, median half-width %.1f %%\n",
+               100 * inside / static_cast<double>(rows.size()), 100 * Quantile(widths, 0.5));
+}
+
 void PrintGroup(const std::string& title, const std::vector<double>& ratios) {
   std::vector<double> errors;
   for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1));
@@ -120,13 +187,29 @@ void PrintLeftOut(const std::vector<TimedRow>& rows, const Efficiencies& fitted)
   PrintGroup("all", all);
 }
 
+/// Every row: published seconds, the estimate's share of them, and its terms in percent.
+void PrintRows(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::fprintf(stderr, "\nrows: seconds, estimate over measured, bound, terms in percent (");
+  for (const char* name : kTimeTermNames) std::fprintf(stderr, " %s", name);
+  std::fprintf(stderr, ")\n");
+  for (const TimedRow& row : rows) {
+    const StepTime time = TimeOf(row, fitted);
+    std::fprintf(stderr, "%-70s %9.4g %5.2f %-8s", row.id.c_str(), row.seconds, time.seconds / row.seconds,
+                 kBoundNames[static_cast<std::size_t>(time.bound)]);
+    for (const double term : time.terms) std::fprintf(stderr, " %3.0f", 100 * term / time.seconds);
+    std::fprintf(stderr, "\n");
+  }
+}
+
 }  // namespace
 
 int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
   const std::vector<TimedRow> rows = ReadTimedRows(paths, catalog);
   std::vector<const TimedRow*> all;
   for (const TimedRow& row : rows) all.push_back(&row);
-  const Efficiencies fitted = Fit(all, Begin());
+  Efficiencies fitted = Fit(all, Begin());
+  FitSpreads(rows, fitted);
+  PrintJson(rows, fitted);
   for (int i = 0; i < kConstantCount; ++i) {
     std::fprintf(stderr, "%-20s %.4g\n", kConstantNames[static_cast<std::size_t>(i)],
                  fitted.constants[static_cast<std::size_t>(i)]);
@@ -134,6 +217,10 @@ int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
   for (const Efficiencies::Architecture& architecture : fitted.architectures) {
     std::fprintf(stderr, "%-20s %.4g\n", architecture.name.c_str(), architecture.matmul_share);
   }
+  for (std::size_t i = 0; i < kBoundCount; ++i) {
+    std::fprintf(stderr, "%-20s -%.3f +%.3f\n", kBoundNames[i], fitted.spreads[i].low, fitted.spreads[i].high);
+  }
+  PrintRanges(rows, fitted);
   PrintBy("all", rows, fitted, [](const TimedRow&) { return std::string(); });
   PrintBy("by architecture", rows, fitted, [](const TimedRow& row) { return row.card->architecture; });
   PrintBy("by method", rows, fitted, [](const TimedRow& row) { return row.method; });
@@ -145,6 +232,7 @@ int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
     return row.source.substr(0, 26) + " " + row.gpu + " " + row.layout + " " + row.method + " " + row.dtype;
   });
   PrintLeftOut(rows, fitted);
+  PrintRows(rows, fitted);
   return 0;
 }
 
