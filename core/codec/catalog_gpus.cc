@@ -194,7 +194,7 @@ MatrixRates RatesOf(const ObjectReader& row, std::string_view key) {
 /// One way, of one lane, by generation (PCI-SIG: 8, 16 and 32 GT/s under 128b/130b; 64 and 128 under flits of 242 in
 /// 256 bytes).
 double LaneBytesPerSecond(double generation) {
-  const double transfers = 1e9 * std::exp2(generation);
+  const double transfers = std::ldexp(1e9, static_cast<int>(generation));
   return generation <= 5 ? transfers / 8 * 128 / 130 : transfers / 8 * 242 / 256;
 }
 

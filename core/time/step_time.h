@@ -77,6 +77,10 @@ StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu&
 /// PyTorch has it (torch.set_float32_matmul_precision: "highest").
 double MatrixRate(const Gpu& gpu, Dtype dtype, double unmeasured_share);
 
+/// The printed dense rate of a dtype's products, or where the card has none that of the type that stands in for it. 0
+/// where none is known.
+double PrintedRate(const Gpu& gpu, Dtype dtype);
+
 /// TIM-13  Flops over what the printed dense rate of the compute dtype would do in that time. 0 where no rate is known.
 double Utilization(double flops, double seconds, double gpus, double peak_flops_per_second);
 

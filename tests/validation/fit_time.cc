@@ -132,8 +132,13 @@ void PrintJson(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
     std::printf("%s\"%s\":{\"low\":%s,\"high\":%s}", i == 0 ? "" : ",", kBoundNames[i],
                 Rounded(fitted.spreads[i].low).c_str(), Rounded(fitted.spreads[i].high).c_str());
   }
-  std::printf("},\n\"runs\":[");
-  for (std::size_t i = 0; i < rows.size(); ++i) std::printf("%s\"%s\"", i == 0 ? "" : ",", rows[i].id.c_str());
+  std::map<std::string, int> of_source;
+  for (const TimedRow& row : rows) ++of_source[row.source];
+  std::printf("},\n\"runs\":[\n");
+  std::size_t left = of_source.size();
+  for (const auto& [source, count] : of_source) {
+    std::printf("{\"source\":\"%s\",\"rows\":%d}%s\n", source.c_str(), count, --left > 0 ? "," : "");
+  }
   std::printf("]\n}\n");
 }
 

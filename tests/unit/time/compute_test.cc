@@ -55,9 +55,10 @@ TEST(Work, AFrozenBaseHasNoGradientsOfItsWeights) {
   const MicroBatchWork work = Of(workload);
   // The first layer's projections have no gradient to send on, but their adapters' low-rank states do not differ.
   const double adapters = 8.0 * 32 * (2 * (4096 + 4096) + 2 * (4096 + 1024) + 3 * (4096 + 14336));
-  ExpectNear(work.matmul.forward, 2 * kTokens * (kInProducts + adapters));
+  ExpectNear(work.matmul.forward + work.matmul_fp32.forward, 2 * kTokens * (kInProducts + adapters));
   const double first_projections = 2 * kTokens * (4096.0 * 4096 + 2 * 4096 * 1024 + 8 * 3 * 4096);
-  ExpectNear(work.matmul.backward, 2 * kTokens * (kInProducts + 2 * adapters) - first_projections);
+  ExpectNear(work.matmul.backward + work.matmul_fp32.backward,
+             2 * kTokens * (kInProducts + 2 * adapters) - first_projections);
 }
 
 TEST(Work, WrittenOutAttentionMultipliesEveryPair) {
