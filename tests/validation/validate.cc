@@ -20,6 +20,7 @@
 #include "tests/validation/fit_time.h"
 #include "tests/validation/report.h"
 #include "tests/validation/thresholds.h"
+#include "tests/validation/time_bars.h"
 
 namespace tunefit::validation {
 namespace {
@@ -140,8 +141,9 @@ int Main(int count, char** arguments) {
   if (HasError(issues)) return 1;
 
   const std::string folder = TUNEFIT_VALIDATION_DIR;
+  const std::vector<std::string> timed = {folder + "/rows/measured.jsonl", folder + "/rows/throughput.jsonl"};
   if (options.fit_time) {
-    return FitTime({folder + "/rows/measured.jsonl", folder + "/rows/throughput.jsonl"}, catalog);
+    return FitTime(timed, catalog);
   }
   if (options.dump) return Dump(folder + "/rows/measured.jsonl", catalog);
   AllRows rows;
@@ -150,7 +152,9 @@ int Main(int count, char** arguments) {
   rows.measured = ReadRows(folder + "/rows/measured.jsonl", catalog, nullptr);
   rows.reports = ReadRows(folder + "/rows/user_reports.jsonl", catalog, &rows.unmapped);
   const Findings findings = FindOut(rows);
-  const std::vector<Bar> bars = CheckBars(rows, findings);
+  std::vector<Bar> bars = CheckBars(rows, findings);
+  const std::vector<Bar> of_time = CheckTimeBars(ReadTimedRows(timed, catalog), catalog.efficiencies);
+  bars.insert(bars.end(), of_time.begin(), of_time.end());
 
   std::printf("PyTorch's own bookkeeping: live bytes, %d of %zu rows modelled\n", findings.oracle_modelled,
               rows.oracle.size());
