@@ -16,6 +16,8 @@ void WriteIssues(JsonWriter& writer, const Issues& issues);
 void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
 void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
+/// Null without a GPU, or where the time is not modelled.
+void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::optional<TimeEstimate>& time);
 void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer);
 
 }  // namespace tunefit
