@@ -48,6 +48,45 @@ export interface Range {
   high: number;
 }
 
+/** The time of an optimizer step, and of a run over `dataset`. Ranges hold 90 of 100 published runs. core/METHOD.md, TIM. */
+export interface Time {
+  step_seconds: Range;
+  /** Of all GPUs, padding included. */
+  tokens_per_step: number;
+  tokens_per_second: Range;
+  tokens_per_second_per_gpu: Range;
+  /** Operations of the traced step without those that run again, over what the printed dense rate of the compute dtype
+   *  would do in that time. A causal kernel counts half of the scores, frozen weights have no gradient. */
+  model_flops_utilization: number;
+  /** The same with what checkpointing runs again. */
+  hardware_flops_utilization: number;
+  /** What decides the time: products, other kernels, launches, or other GPUs. */
+  bound: "compute" | "memory" | "host" | "traffic";
+  /** Optimizer steps over the data set; null without one, as all below. */
+  steps: number | null;
+  /** Padding included. */
+  computed_tokens: number | null;
+  /** Of the data, as often as there are epochs (1 unless said). */
+  trained_tokens: number | null;
+  total_hours: Range | null;
+  /** They sum to `step_seconds.expected`. Left out in a summary. */
+  terms?: { id: TimeTerm; formula: string; seconds: number }[];
+}
+
+export type TimeTerm =
+  | "matmul"
+  | "attention"
+  | "recompute"
+  | "memory_bound"
+  | "launch"
+  | "tensor_parallel"
+  | "expert_parallel"
+  | "data_parallel"
+  | "pipeline_bubble"
+  | "offload"
+  | "optimizer"
+  | "step";
+
 export type Dtype =
   "fp32" | "bf16" | "fp16" | "fp8" | "int64" | "int32" | "int8" | "uint8" | "bool" | "nf4" | "fp4" | "int4" | "int3" |
   "int2";
@@ -204,8 +243,8 @@ export interface Request {
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
   /** `gpu` is a catalog id or alias in any case. `server` is a catalog id in any case, of the part that `init_market`
-   *  reads: it must take the GPU, and `parallel.gpus_per_node` of them. Besides, `server`, `interconnect`, and `dataset`
-   *  and `pricing` below, are checked and passed on; a note `not_modelled` says that nothing is computed from them yet. */
+   *  reads: it must take the GPU, and `parallel.gpus_per_node` of them. Besides, `server`, `interconnect`, and `pricing`
+   *  below, are checked and passed on; a note `not_modelled` says that nothing is computed from them yet. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is
@@ -441,7 +480,8 @@ export interface Report {
     largest_batch: number | null;
     longest_sequence_tokens: number | null;
   };
-  time: null;
+  /** Null without a GPU, and for runs whose time is not modelled yet (a note says so). */
+  time: Time | null;
   cost: null;
   advice: never[];
   /** Every source named above. Left out in a summary. */

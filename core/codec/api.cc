@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/codec/catalog.h"
 #include "core/codec/describe.h"
@@ -34,7 +35,11 @@ Issues NotInitialised() {
 Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   const Detail detail = reading.full_detail ? Detail::kFull : Detail::kSummary;
   Answer answer;
-  answer.memory = EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail);
+  const std::vector<TracedRank> job = TraceJob(reading.workload);
+  answer.memory = EstimateMemory(reading.workload, job, reading.gpu, catalog.overheads, detail);
+  if (reading.gpu != nullptr && IsTimed(reading.workload) && HasRates(*reading.gpu)) {
+    answer.time = EstimateTime(reading.workload, job, *reading.gpu, catalog.efficiencies, reading.dataset);
+  }
   if (reading.includes_ranks) answer.ranks = EstimateRanks(reading.workload, reading.gpu, catalog.overheads);
   if (reading.includes_limits && reading.gpu != nullptr) {
     const SearchBounds bounds{words::kPerDevice.high, words::kSequenceLength.high, words::kTokensHigh};

@@ -68,7 +68,7 @@ const CatalogFormula* Catalog::FindFormula(std::string_view of) const {
 
 Catalog ReadCatalog(std::string_view text, Issues& issues) {
   static constexpr std::string_view kKnown[] = {"meta",   "gpus",    "purposes", "interconnects", "models",
-                                                "stacks", "sources", "formulas", "overheads"};
+                                                "stacks", "sources", "formulas", "overheads",     "efficiencies"};
   Catalog catalog;
   JsonValue tree;
   if (!ReadBundle(text, tree, issues)) return catalog;
@@ -84,6 +84,7 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   ReadStacks(bundle, names, catalog);
   ReadFormulas(bundle, names, catalog);
   ReadOverheads(bundle, names, catalog);
+  ReadEfficiencies(bundle, names, catalog);
   return catalog;
 }
 

@@ -13,6 +13,7 @@
 #include "core/model/hardware.h"
 #include "core/model/issue.h"
 #include "core/model/workload.h"
+#include "core/time/efficiencies.h"
 
 namespace tunefit {
 
@@ -74,6 +75,7 @@ struct Catalog {
   std::vector<CatalogSource> sources;    ///< sorted by id
   std::vector<CatalogFormula> formulas;  ///< one for every term and overhead of a report
   Overheads overheads;
+  Efficiencies efficiencies;
   std::vector<RowName> gpu_names;    ///< ids and aliases, sorted
   std::vector<RowName> model_names;  ///< ids, Hugging Face ids and aliases, sorted
 
@@ -88,8 +90,8 @@ struct Catalog {
 };
 
 /// Reads the first bundle, `{"meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas",
-/// "overheads"}`, and checks every rule of the catalog (catalog/README.md). All faults are added to `issues`, with the
-/// dotted path in the bundle as their field; the answer is only to be used when there are none.
+/// "overheads", "efficiencies"}`, and checks every rule of the catalog (catalog/README.md). All faults are added to
+/// `issues`, with the dotted path in the bundle as their field; the answer is only to be used when there are none.
 Catalog ReadCatalog(std::string_view text, Issues& issues);
 
 }  // namespace tunefit

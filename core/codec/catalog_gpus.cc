@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,8 @@ using rules::Choice, rules::Count, rules::Id, rules::Number, rules::Object, rule
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kGiga = 1e9;
+constexpr double kTera = 1e12;
 /// What the driver shows, of the capacity on the box: ECC over GDDR costs a sixteenth.
 constexpr double kUsableLow = 0.9;
 constexpr double kUsableHigh = 1;
@@ -30,6 +33,11 @@ constexpr FieldRule kDense[] = {
 };
 constexpr FieldRule kMeasured[] = {Positive("fp16", kMostTflops), Positive("bf16", kMostTflops),
                                    Positive("fp8", kMostTflops)};
+
+constexpr std::array<std::pair<std::string_view, LinkTopology>, 4> kTopologies = {{{"bridge", LinkTopology::kBridge},
+                                                                                   {"switch", LinkTopology::kSwitch},
+                                                                                   {"mesh", LinkTopology::kMesh},
+                                                                                   {"direct", LinkTopology::kDirect}}};
 
 /// The dtypes that a card may lack.
 constexpr std::array<std::pair<std::string_view, Dtype>, 3> kSupports = {
@@ -177,6 +185,32 @@ void AddNames(Catalog& catalog) {
   for (const std::string& alias : last.aliases) catalog.gpu_names.emplace_back(LowerCase(alias), index);
 }
 
+MatrixRates RatesOf(const ObjectReader& row, std::string_view key) {
+  const ObjectReader rates(row, key);
+  const auto flops = [&rates](std::string_view dtype) { return NumberOf(rates, dtype) * kTera; };
+  return {flops("fp32"), flops("tf32"), flops("fp16"), flops("bf16"), flops("fp8")};
+}
+
+/// One way, of one lane, by generation (PCI-SIG: 8, 16 and 32 GT/s under 128b/130b; 64 and 128 under flits of 242 in
+/// 256 bytes).
+double LaneBytesPerSecond(double generation) {
+  const double transfers = std::ldexp(1e9, static_cast<int>(generation));
+  return generation <= 5 ? transfers / 8 * 128 / 130 : transfers / 8 * 242 / 256;
+}
+
+void ReadLinks(const ObjectReader& row, Gpu& gpu) {
+  const std::string topology = TextOf(row, "link_topology");
+  for (const auto& [word, link] : kTopologies) {
+    if (topology == word) gpu.link = link;
+  }
+  gpu.link_gpus = static_cast<std::int64_t>(NumberOf(row, "link_gpus"));
+  gpu.link_bytes_per_second = NumberOf(row, "link_GBps") * kGiga / 2;
+  gpu.host_bytes_per_second = NumberOf(row, "host_link_GBps") * kGiga / 2;
+  if (gpu.host_bytes_per_second == 0) {
+    gpu.host_bytes_per_second = NumberOf(row, "pcie_lanes") * LaneBytesPerSecond(NumberOf(row, "pcie_gen"));
+  }
+}
+
 /// A row whose fields are all right.
 void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   CatalogGpu read;
@@ -193,6 +227,10 @@ void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   gpu.usable_bytes = NumberOf(row, "memory_usable_MiB") * kMiB;
   gpu.board_power_watts = NumberOf(row, "tdp_W");
   gpu.source_ids = SourceIdsOf(row);
+  gpu.peak = RatesOf(row, "dense_TFLOPS");
+  gpu.measured = RatesOf(row, "measured_TFLOPS");
+  gpu.memory_bytes_per_second = NumberOf(row, "memory_bandwidth_GBps") * kGiga;
+  ReadLinks(row, gpu);
   ReadSupports(row, gpu);
   CheckGpu(row, gpu);
   catalog.gpus.push_back(std::move(read));

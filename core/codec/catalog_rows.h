@@ -25,6 +25,7 @@ void ReadModels(const ObjectReader& bundle, const KnownNames& names, Catalog& ca
 Architecture ReadConfig(const ObjectReader& row, const KnownNames& names);
 void ReadStacks(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadFormulas(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
+void ReadEfficiencies(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 
 /// The ids in `sources` of a row that was checked: every id once, sorted.

@@ -89,11 +89,13 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "embeddings_require_gradient",
                                    "quantizes_head",
                                    "lends_keys",
+                                   "mpt_runs_kernels",
                                    "kbit_keeps_input",
                                    "kbit_computes_as_input",
                                    "kbit_dequantizes_to_fp16",
                                    "saved_modules_as_loaded",
                                    "expandable_segments",
+                                   "attention_by_generation",
                                    "plain_classes_skip_upcast",
                                    "stacked_experts",
                                    "adapts_expert_stacks",
@@ -152,6 +154,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   static constexpr Known kJoined = {"no", "parts", "groups"};  // in the order of JoinedQkv
   if (const auto joined = switches.Choice("joined_qkv", kJoined)) model.joined_qkv = static_cast<JoinedQkv>(*joined);
   model.rms_gain_in_fp32 = switches.Flag("rms_gain_in_fp32").value_or(model.rms_gain_in_fp32);
+  model.mpt_runs_kernels = switches.Flag("mpt_runs_kernels").value_or(model.mpt_runs_kernels);
   model.lends_keys = switches.Flag("lends_keys").value_or(model.lends_keys);
   model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
   habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);
@@ -159,6 +162,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.saved_modules_as_loaded = switches.Flag("saved_modules_as_loaded").value_or(habits.saved_modules_as_loaded);
   habits.plain_classes_skip_upcast =
       switches.Flag("plain_classes_skip_upcast").value_or(habits.plain_classes_skip_upcast);
+  habits.attention_by_generation = switches.Flag("attention_by_generation").value_or(habits.attention_by_generation);
   habits.expandable_segments = switches.Flag("expandable_segments").value_or(habits.expandable_segments);
 }
 

@@ -190,7 +190,7 @@ std::string WriteReport(const RequestReading& reading, const Answer& answer, con
   WriteHardware(writer, reading.gpu);
   WriteMemory(writer, reading, catalog, answer);
   WriteFit(writer, reading.gpu, answer);
-  writer.Null("time");
+  WriteTime(writer, reading, answer.time);
   writer.Null("cost");
   writer.Key("advice");
   writer.Raw("[]");

@@ -6,14 +6,16 @@
 #include "core/codec/catalog.h"
 #include "core/codec/request.h"
 #include "core/memory/estimate.h"
+#include "core/time/run.h"
 
 namespace tunefit {
 
 /// What the core answered to a request without errors.
 struct Answer {
   MemoryEstimate memory;
-  std::vector<RankMemory> ranks;  ///< where the request asked for them
-  std::optional<Limits> limits;   ///< where the request asked for them and names a GPU
+  std::vector<RankMemory> ranks;     ///< where the request asked for them
+  std::optional<Limits> limits;      ///< where the request asked for them and names a GPU
+  std::optional<TimeEstimate> time;  ///< where the request names a GPU, and the run's time is modelled
 };
 
 /// The report of a request with an error among its issues: status, issues, and nothing else that is not null.

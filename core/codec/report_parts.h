@@ -18,6 +18,8 @@ void WriteIssues(JsonWriter& writer, const Issues& issues);
 void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
 void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
+/// Null without a GPU, or where the time is not modelled.
+void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::optional<TimeEstimate>& time);
 void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer);
 /// `cost`, as wasm/tunefit.d.ts describes it; null without a report. In a summary (`full` false) only the line that
 /// break-even is held against stands under `rented`, and notes of rows, sources and the chart's points are left out.

@@ -176,8 +176,11 @@ RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const 
   reading.stack = FindStackVersion(reading, catalog);
   if (reading.stack == nullptr) return reading;
   const ModelHabits& built = reading.stack->habits.model;
+  Architecture& architecture = reading.workload.architecture;
+  if (built.mpt_runs_kernels && architecture.model_type == "mpt") architecture.eager_only = false;
   if (built.joined_qkv != JoinedQkv::kNo) BuildAsLitGpt(reading.workload.architecture, built);
   CompleteRequest(reading, config);
+  reading.dataset = DatasetOf(reading.completed.dataset);
   RefuseUnmodelled(reading, config);
   CheckTask(reading);
   if (!has_model) return reading;

@@ -10,6 +10,7 @@
 #include "core/codec/request_fields.h"
 #include "core/model/issue.h"
 #include "core/model/workload.h"
+#include "core/time/run.h"
 
 namespace tunefit {
 
@@ -21,6 +22,7 @@ struct RequestReading {
   const CatalogModel* model = nullptr;  ///< null for a pasted config
   const Gpu* gpu = nullptr;             ///< null without hardware
   const StackVersion* stack = nullptr;
+  Dataset dataset;  ///< empty where the request has none
   bool full_detail = true;
   bool includes_limits = false, includes_timeline = false, includes_ranks = false;
   Issues issues;  ///< with an error among them, only `tree` and `issues` mean anything

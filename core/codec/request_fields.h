@@ -7,6 +7,7 @@
 
 #include "core/codec/json_reader.h"
 #include "core/cost/pricing.h"
+#include "core/time/run.h"
 
 namespace tunefit {
 
@@ -130,6 +131,8 @@ RequestFields ReadRequestFields(const ObjectReader& request);
 void ReadPricing(const ObjectReader& request, RequestFields& fields);
 /// Reads what is checked and passed on: `dataset`, and `pricing`.
 void ReadPassedOn(const ObjectReader& request, RequestFields& fields);
+/// The `dataset` that ReadPassedOn checked, or null.
+Dataset DatasetOf(const JsonValue* dataset);
 
 /// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model
 /// type and left to the catalog.

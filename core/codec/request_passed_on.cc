@@ -1,3 +1,4 @@
+#include <optional>
 #include <string_view>
 
 #include "core/codec/request_fields.h"
@@ -19,6 +20,20 @@ const JsonValue* ReadDataset(const ObjectReader& request) {
 }
 
 }  // namespace
+
+Dataset DatasetOf(const JsonValue* dataset) {
+  Dataset read;
+  if (dataset == nullptr) return read;
+  const auto number = [dataset](std::string_view key) -> std::optional<double> {
+    const JsonValue* value = dataset->Find(key);
+    return value == nullptr || value->kind == JsonKind::kNull ? std::nullopt : std::optional(value->number);
+  };
+  read.examples = number("examples");
+  read.mean_tokens = number("mean_tokens");
+  read.tokens = number("tokens");
+  read.epochs = number("epochs").value_or(read.epochs);
+  return read;
+}
 
 void ReadPassedOn(const ObjectReader& request, RequestFields& fields) {
   fields.dataset = ReadDataset(request);

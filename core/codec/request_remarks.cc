@@ -158,8 +158,15 @@ void NoteUnused(RequestReading& reading) {
   };
   note("hardware.server", request.server.has_value());
   note("hardware.interconnect", request.interconnect.has_value());
-  note("dataset", request.dataset != nullptr);
   note("pricing", request.pricing != nullptr);
+  if (reading.gpu == nullptr) return;
+  const auto untimed = [&](const char* field, const char* why) {
+    AddIssue(reading.issues, "not_modelled", field, why, {}, Severity::kNote);
+  };
+  if (!HasRates(*reading.gpu)) untimed("hardware.gpu", "How fast this card multiplies is not known: no time is given.");
+  if (IsTimed(reading.workload)) return;
+  untimed(IsPlaced(reading.workload.parallel) ? "parallel.strategy" : "task",
+          "The time of such a run is not modelled yet.");
 }
 
 /// The checkpoint is stored in another method than the request names.

@@ -108,18 +108,6 @@ MemoryEstimate EstimateBytes(const TracedRank& rank, const Gpu* gpu, const Overh
   return estimate;
 }
 
-/// A rank, and what it holds.
-struct EstimatedRank {
-  TracedRank rank;
-  MemoryEstimate estimate;
-};
-
-EstimatedRank EstimateRank(Workload workload, const Gpu* gpu, const Overheads& overheads) {
-  EstimatedRank estimated{TraceRank(std::move(workload)), {}};
-  estimated.estimate = EstimateBytes(estimated.rank, gpu, overheads);
-  return estimated;
-}
-
 /// The largest value in 1..most for which `fits` holds, given that it holds below any value it holds for; 0 for none.
 template <typename Fits>
 std::int64_t LargestThatFits(std::int64_t most, Fits fits) {
@@ -142,14 +130,17 @@ TrainedParameters CountTrained(const Workload& workload, const Step& step) {
 }
 
 /// MEM-83  The rank that fills its card most; of equal ones the first.
-EstimatedRank EstimateBusiest(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
-  std::vector<Workload> ranks = RanksToCompare(workload);
-  EstimatedRank busiest = EstimateRank(std::move(ranks.front()), gpu, overheads);
-  for (std::size_t i = 1; i < ranks.size(); ++i) {
-    EstimatedRank other = EstimateRank(std::move(ranks[i]), gpu, overheads);
-    if (other.estimate.device.expected > busiest.estimate.device.expected) busiest = std::move(other);
+const TracedRank& FindBusiest(const std::vector<TracedRank>& job, const Gpu* gpu, const Overheads& overheads,
+                              MemoryEstimate& estimate) {
+  const TracedRank* busiest = &job.front();
+  estimate = EstimateBytes(*busiest, gpu, overheads);
+  for (std::size_t i = 1; i < job.size(); ++i) {
+    MemoryEstimate other = EstimateBytes(job[i], gpu, overheads);
+    if (other.device.expected <= estimate.device.expected) continue;
+    busiest = &job[i];
+    estimate = std::move(other);
   }
-  return busiest;
+  return *busiest;
 }
 
 }  // namespace
@@ -160,9 +151,13 @@ Verdict JudgeFit(const Range& device, double usable_bytes) {
 }
 
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail) {
-  EstimatedRank busiest = EstimateBusiest(workload, gpu, overheads);
-  const TracedRank& rank = busiest.rank;
-  MemoryEstimate estimate = std::move(busiest.estimate);
+  return EstimateMemory(workload, TraceJob(workload), gpu, overheads, detail);
+}
+
+MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<TracedRank>& job, const Gpu* gpu,
+                              const Overheads& overheads, Detail detail) {
+  MemoryEstimate estimate;
+  const TracedRank& rank = FindBusiest(job, gpu, overheads, estimate);
   estimate.peak_moment = PeakMoment(rank.step, rank.replay, estimate.phases);
   estimate.parameters = CountTrained(workload, rank.step);
   estimate.recipe = RecipeOf(rank.step, rank.workload);
@@ -185,7 +180,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<RankMemory> ranks;
   for (Workload& share : AllRanks(workload)) {
-    const auto [rank, estimate] = EstimateRank(std::move(share), gpu, overheads);
+    TracedRank rank = TraceRank(std::move(share));
+    const MemoryEstimate estimate = EstimateBytes(rank, gpu, overheads);
     ranks.push_back({static_cast<std::int64_t>(ranks.size()), rank.workload.architecture.layers(),
                      PassesInFlight(rank.step), estimate.phases, estimate.allocated, estimate.reserved,
                      estimate.device});
@@ -194,8 +190,7 @@ std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, 
 }
 
 Limits FindLimits(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds) {
-  std::vector<TracedRank> ranks;
-  for (Workload& share : RanksToCompare(workload)) ranks.push_back(TraceRank(std::move(share)));
+  std::vector<TracedRank> ranks = TraceJob(workload);
   const auto fits = [&](const Batch& batch) {
     return std::all_of(ranks.begin(), ranks.end(), [&](TracedRank& rank) {
       SetBatch(rank, batch);

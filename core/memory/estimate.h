@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/memory/overheads.h"
+#include "core/memory/traced_rank.h"
 #include "core/model/hardware.h"
 #include "core/model/workload.h"
 #include "core/trace/moment.h"
@@ -99,6 +100,10 @@ Verdict JudgeFit(const Range& device, double usable_bytes);
 /// MEM-0  The memory of one training step on one GPU. The workload must be valid (`Validate` without errors).
 /// `gpu` may be null: the context's range is then the widest the overheads know.
 MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Overheads& overheads, Detail detail);
+
+/// The same of a job that was traced already.
+MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<TracedRank>& job, const Gpu* gpu,
+                              const Overheads& overheads, Detail detail);
 
 /// What one of the GPUs that share a model holds, by its stage of the pipeline: its tensor, expert and data ranks are
 /// alike.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/memory/moments.h"
+#include "core/model/ranks.h"
 #include "core/trace/training_step.h"
 
 namespace tunefit {
@@ -23,6 +24,12 @@ TracedRank TraceRank(Workload workload) {
   rank.workload = std::move(workload);
   SetBatch(rank, batch);
   return rank;
+}
+
+std::vector<TracedRank> TraceJob(const Workload& workload) {
+  std::vector<TracedRank> job;
+  for (Workload& rank : RanksToCompare(workload)) job.push_back(TraceRank(std::move(rank)));
+  return job;
 }
 
 }  // namespace tunefit

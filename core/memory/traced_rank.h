@@ -22,6 +22,9 @@ struct TracedRank {
 
 TracedRank TraceRank(Workload workload);
 
+/// The ranks of a job of which one is the busiest (model/ranks.h), traced: at least one.
+std::vector<TracedRank> TraceJob(const Workload& workload);
+
 /// The same step for sequences of another number or length.
 void SetBatch(TracedRank& rank, const Batch& batch);
 

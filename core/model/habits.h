@@ -44,6 +44,7 @@ struct ModelHabits {
   JoinedQkv joined_qkv = JoinedQkv::kNo;
   bool rms_gain_in_fp32 = false;  ///< RMS norms multiply by their weight before they cast back (LitGPT)
   bool lends_keys = true;         ///< layers that share keys and values do so in training, too (transformers 5.7)
+  bool mpt_runs_kernels = false;  ///< its own class of MPT runs attention kernels (LLM Foundry)
   bool quantizes_head = false;    ///< the output head is quantized as the layers' matrices are (Fabric's bitsandbytes)
 };
 

@@ -8,6 +8,24 @@
 
 namespace tunefit {
 
+/// Dense operations of the matrix units a second, by what they multiply; 0 where there are none or nobody says.
+struct MatrixRates {
+  double fp32 = 0;
+  double tf32 = 0;
+  double fp16 = 0;
+  double bf16 = 0;
+  double fp8 = 0;
+};
+
+/// How a card reaches its neighbours in the machine.
+enum class LinkTopology : std::uint8_t {
+  kNone,    ///< by way of the host
+  kBridge,  ///< in groups as large as the bridge
+  kSwitch,  ///< every other at full rate; `link_gpus` of them, in one machine or a rack
+  kMesh,    ///< every other of the board by a link of its own
+  kDirect,
+};
+
 /// An accelerator as the catalog describes it, in base units. What nobody confirmed is zero or empty.
 struct Gpu {
   std::string id;
@@ -21,6 +39,13 @@ struct Gpu {
   bool usable_is_derived = false;  ///< no source shows the card's total: taken from the smallest share seen elsewhere
   double board_power_watts = 0;    ///< the most that the card may draw
   std::vector<Dtype> dtypes;       ///< what its matrix units compute in
+  MatrixRates peak;                ///< as printed
+  MatrixRates measured;            ///< the best that somebody measured over matrices of any size
+  double memory_bytes_per_second = 0;
+  LinkTopology link = LinkTopology::kNone;
+  std::int64_t link_gpus = 0;
+  double link_bytes_per_second = 0;  ///< one way
+  double host_bytes_per_second = 0;  ///< one way, between card and host
   std::vector<std::string> source_ids;
 };
 

@@ -132,6 +132,8 @@ struct Habits {
   bool plain_classes_skip_upcast = false;
   /// Copies that modules_to_save trains keep the dtype that their originals were loaded in (PEFT before 0.12).
   bool saved_modules_as_loaded = false;
+  /// Fused attention runs kernels written for the GPU's own generation (cuDNN, FlashAttention 3), not those for Ampere.
+  bool attention_by_generation = false;
   bool expandable_segments = false;  ///< the stack sets PyTorch's allocator to one segment that grows
 };
 

@@ -63,6 +63,7 @@ MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext
   const double copies = CopiesOfHeads(attention);
   const bool joined = heads.by_heads;
   const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
+  const Size batches{static_cast<double>(attention.heads), Axis::kSequences};
   Value query = heads.query;
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);
@@ -78,7 +79,7 @@ MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext
   Value key_copy;
   Value value_copy;
   if (copies == 1 && !joined) key_copy = tracer.Empty(IfBatched(tracer.SizeOf(key)), operand, "contiguous key");
-  Value scores = tracer.BatchMatmul(query, key, scores_size);
+  Value scores = tracer.BatchMatmul(query, key, scores_size, batches);
   const bool in_place = attention.eager == EagerStyle::kTypedSoftmax || attention.eager == EagerStyle::kBiasedProduct;
   if (!in_place) scores = tracer.Scale(std::move(scores));
   if (attention.score_softcap) scores = Softcap(tracer, std::move(scores));
@@ -92,7 +93,7 @@ MixerResult Eager(Tracer& tracer, const Attention& attention, const LayerContext
   }
   scores = tracer.Dropout(std::move(scores), attention.dropout);
   if (copies == 1) value_copy = tracer.Empty(IfBatched(tracer.SizeOf(value)), operand, "contiguous value");
-  Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(value));
+  Value output = tracer.BatchMatmul(scores, value, tracer.SizeOf(value), batches);
   output = tracer.Copy(std::move(output), "contiguous output");
   return {std::move(output), std::move(scores)};
 }
@@ -104,21 +105,31 @@ Value AdditiveMask(Tracer& tracer, const Value& mask, Dtype dtype) {
   return tracer.Empty(tracer.SizeOf(mask), dtype, "additive mask");
 }
 
+/// A kernel that knows the causal order by itself leaves out the scores above it.
+AttentionSpan SpanOf(const Attention& attention, const LayerContext& context, const Heads& heads) {
+  const Architecture& architecture = context.workload->architecture;
+  const bool in_decoder = !architecture.encodes_source() || (context.source && !heads.crosses);
+  return {attention.window, architecture.encoder == EncoderKind::kNone && in_decoder};
+}
+
 MixerResult Sdpa(Tracer& tracer, const Attention& attention, const LayerContext& context, const Heads& heads) {
   const Size rows = context.tokens * static_cast<double>(attention.heads);
+  const AttentionSpan span = SpanOf(attention, context, heads);
   // Without a mask the kernel takes grouped heads and a causal flag; with one, the library repeats the heads.
   const bool grouped = !context.mask && !context.workload->habits.sdpa_repeats_heads;
-  if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows), Value()};
+  if (grouped) return {tracer.FusedAttention(heads.query, heads.key, heads.value, Value(), rows, span), Value()};
   const double copies = CopiesOfHeads(attention);
   // repeat_kv reshapes what it stretched: with a single head there is nothing to copy, the view stays one.
   const bool views = attention.stretches_heads || attention.kv_heads == 1;
   Value key = views ? tracer.StretchHeads(heads.key, copies) : tracer.ExpandHeads(heads.key, copies);
   Value value = views ? tracer.StretchHeads(heads.value, copies) : tracer.ExpandHeads(heads.value, copies);
   if (!context.mask) {
-    return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
+    return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows, span), Value()};
   }
+  // A mask may forbid anything: the kernel computes every score.
   Value mask = AdditiveMask(tracer, context.mask, tracer.autocast().value_or(tracer.DtypeOf(heads.query)));
-  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows), Value()};
+  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), std::move(mask), rows, {0, false}),
+          Value()};
 }
 
 bool RepeatsForFlash(const Attention& attention, const Habits& habits) {
@@ -138,13 +149,14 @@ MixerResult CoreAttention(Tracer& tracer, const Attention& attention, const Laye
       break;
   }
   const Size rows = context.tokens * static_cast<double>(attention.heads);
+  const AttentionSpan span = SpanOf(attention, context, heads);
   // xformers' kernel has no grouped heads: they are written out.
   const bool repeats =
       context.kernel == AttentionKernel::kXformers || RepeatsForFlash(attention, context.workload->habits);
   const double copies = repeats ? CopiesOfHeads(attention) : 1;
   Value key = tracer.ExpandHeads(heads.key, copies);
   Value value = tracer.ExpandHeads(heads.value, copies);
-  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows), Value()};
+  return {tracer.FusedAttention(heads.query, std::move(key), std::move(value), Value(), rows, span), Value()};
 }
 
 }  // namespace

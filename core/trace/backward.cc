@@ -16,6 +16,9 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
     storage.term = Term::kGradients;
     storage.role = "gradient";
     if (step_.gradients_alive && !node.is_sharded) {  // added in place to the gradient that exists
+      const Storage& added = step_.storages[static_cast<std::size_t>(gradient)];
+      Move(added.elements, 3 * BytesPerElement(added.dtype));
+      Launch(1);
       Release(gradient);
       return;
     }
@@ -30,6 +33,10 @@ void Tracer::Deposit(Edge edge, StorageId gradient) {
     const bool is_smaller = second.axis == first.elements.axis && second.coefficient < first.elements.coefficient;
     const Size elements = is_smaller ? second : first.elements;
     const StorageId sum = AllocateFused(elements, first.dtype, "gradient sum", {slot, gradient});
+    if (!fuses_) {
+      Move(elements, 3 * BytesPerElement(first.dtype));
+      Launch(1);
+    }
     if (node.kind == OpKind::kLeaf) Make(sum);
     if (first.term == Term::kGradients) step_.storages.back().term = Term::kGradients;
     Release(slot);
@@ -71,6 +78,10 @@ void Tracer::DepositResults(Node& node, Results& results) {
     const Storage result = step_.storages[static_cast<std::size_t>(results[i])];
     if (result.dtype == node.in_dtypes[i] || node.edges[i].node < 0) continue;
     const StorageId cast = AllocateFused(result.elements, node.in_dtypes[i], "gradient cast", {results[i]});
+    if (!fuses_) {
+      Move(result.elements, BytesPerElement(result.dtype) + BytesPerElement(node.in_dtypes[i]));
+      Launch(1);
+    }
     Release(results[i]);
     results[i] = cast;
   }
@@ -348,6 +359,7 @@ void Tracer::RunNode(std::int32_t index) {
       node.gradients[0] != kNoStorage || node.gradients[1] != kNoStorage || node.gradients[2] != kNoStorage;
   if (!reached || node.kind == OpKind::kLeaf) return;  // a leaf keeps what it was given
   fuses_ = node.compiled;
+  runs_ = true;
   if (node.kind == OpKind::kCheckpoint) return RunCheckpoint(index);
   if (node.kind == OpKind::kUnitExit) node.units->BeforeBackward(node.unit);
   if (node.kind == OpKind::kUnitEntry) {
@@ -368,6 +380,7 @@ void Tracer::RunNode(std::int32_t index) {
   }
   const bool passes = node.kind == OpKind::kView || node.kind == OpKind::kAdd || node.kind == OpKind::kCat;
   const bool fused = fuses_ && IsFusible(node.kind) && !passes;
+  if (!fused) WorkBackward(node);
   Results results = fused ? FusedGradients(node) : GradientsOf(node);
   DepositResults(node, results);
 }

@@ -199,13 +199,17 @@ void MakeNorms(ModuleFactory& factory, LayerModule& layer, std::int64_t hidden_s
 Value JoinTokens(Tracer& tracer, const Workload& workload, const Value& x) {
   const double ranks = workload.parallel.StreamRanks();
   if (ranks == 1 || !x) return x;
+  tracer.Send(Group::kTensor, tracer.SizeOf(x) * ranks, BytesPerElement(tracer.DtypeOf(x)));
   const Value part = workload.habits.gathers_tokens_again ? x : Value();
   return tracer.Exchange(x, tracer.SizeOf(x) * ranks, "tokens of all ranks", part);
 }
 
 Value DivideTokens(Tracer& tracer, const Workload& workload, const Value& x) {
   const double ranks = workload.parallel.StreamRanks();
-  if (ranks == 1 || !x) return x;
+  if (!x) return x;
+  const double bytes = BytesPerElement(tracer.DtypeOf(x));
+  if (workload.parallel.tensor > 1) tracer.Send(Group::kTensor, tracer.SizeOf(x), ranks == 1 ? 2 * bytes : bytes);
+  if (ranks == 1) return x;
   return tracer.Exchange(x, tracer.SizeOf(x) / ranks, "tokens of this rank", Value());
 }
 

@@ -37,7 +37,7 @@ Value ByDistance(Tracer& tracer, const LayerContext& context, double heads, cons
                  const Value& positions, bool turned) {
   const auto rows = static_cast<double>(context.workload->architecture.distance_rows);
   Value places = turned ? PlacesOf(tracer, turned) : Value();
-  const Value products = tracer.BatchMatmul(content, positions, {heads * rows, Axis::kTokens});
+  const Value products = tracer.BatchMatmul(content, positions, {heads * rows, Axis::kTokens}, {heads, Axis::kOnce});
   if (!places) places = PlacesOf(tracer, turned);
   return tracer.Select(products, places, {heads, Axis::kScores});
 }
@@ -69,19 +69,20 @@ MixerResult ForwardDisentangled(Tracer& tracer, const AttentionModule& module, c
   tracer.scope.term = Term::kAttention;
   const Attention& attention = *module.attention;
   const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
+  const Size batches{static_cast<double>(attention.heads), Axis::kSequences};
   Value merged;
   {
     const Value query = AsHeads(tracer, module.query, hidden);
     const Value key = AsHeads(tracer, module.key, hidden);
     const Value value = AsHeads(tracer, module.value, hidden);
-    Value scores = tracer.BatchMatmul(query, tracer.Scale(key), scores_size);
+    Value scores = tracer.BatchMatmul(query, tracer.Scale(key), scores_size, batches);
     const Value bias = BiasOf(tracer, module, context, query, key);
     tracer.scope.module = "attention.self";
     scores = tracer.Add(scores, bias);
     scores = Masked(tracer, scores);
     Value probabilities = tracer.Softmax(tracer.autocast() ? tracer.Cast(scores, Dtype::kFp32) : scores);
     probabilities = tracer.Dropout(std::move(probabilities), attention.dropout);
-    merged = tracer.BatchMatmul(probabilities, value, tracer.SizeOf(query));
+    merged = tracer.BatchMatmul(probabilities, value, tracer.SizeOf(query), batches);
     merged = tracer.Copy(std::move(merged), "output by tokens");
   }
   return {Forward(tracer, module.output, merged), Value()};

@@ -19,7 +19,7 @@ Value Tracer::Look(OpKind kind, const Value& x, Size elements) {
   AddInput(node, x);
   const Tensor tensor = At(x);
   Refer(tensor.storage);
-  return AddOutput(node, tensor.storage, elements, tensor.dtype);
+  return Tie(node, tensor.storage, elements, tensor.dtype);
 }
 
 Value Tracer::View(const Value& x) { return Look(OpKind::kView, x, SizeOf(x)); }
@@ -229,7 +229,7 @@ std::array<Value, 3> Tracer::Split(const Value& x, const std::array<Size, 3>& si
   const Tensor tensor = At(x);
   std::array<Value, 3> parts;
   Refer(tensor.storage);
-  parts[0] = AddOutput(node, tensor.storage, tensor.elements, tensor.dtype);
+  parts[0] = Tie(node, tensor.storage, tensor.elements, tensor.dtype);
   At(parts[0]).elements = sizes[0];
   for (std::size_t i = 1; i < parts.size(); ++i) {
     Refer(tensor.storage);

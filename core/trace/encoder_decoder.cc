@@ -50,7 +50,7 @@ Value Convolve(Tracer& tracer, const LinearModule& module, const Value& x, doubl
   const Value input = tracer.Cast(x, dtype);
   const Value weight = tracer.Cast(module.weight, dtype);
   return tracer.Kernel({input, weight, tracer.Cast(module.bias, dtype)}, {input, weight}, tracer.SizeOf(x) * out / in,
-                       dtype, {}, "convolution");
+                       dtype, {}, "convolution", tracer.SizeOf(weight));
 }
 
 /// Two convolutions and what they read of positions (WhisperEncoder.forward).

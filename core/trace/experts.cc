@@ -57,6 +57,7 @@ Value Adapt(Tracer& tracer, const std::optional<Adapter>& adapter, Value product
 /// where the load is even, and are sorted by the experts of this rank where it holds several.
 Value SendToExperts(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
   if (experts.ranks == 1) return rows;
+  tracer.Send(Group::kExpert, tracer.SizeOf(rows), BytesPerElement(tracer.DtypeOf(rows)));
   Value sent = tracer.Exchange(rows, tracer.SizeOf(rows), "rows of all ranks", Value());
   rows.Drop();
   return experts.held() > 1 ? tracer.Select(sent, order, tracer.SizeOf(sent)) : sent;
@@ -66,6 +67,7 @@ Value SendToExperts(Tracer& tracer, const Experts& experts, Value rows, const Va
 Value SendBack(Tracer& tracer, const Experts& experts, Value rows, const Value& order) {
   if (experts.ranks == 1) return rows;
   if (experts.held() > 1) rows = tracer.Select(rows, order, tracer.SizeOf(rows));
+  tracer.Send(Group::kExpert, tracer.SizeOf(rows), BytesPerElement(tracer.DtypeOf(rows)));
   return tracer.Exchange(rows, tracer.SizeOf(rows), "rows of this rank", Value());
 }
 
@@ -160,12 +162,15 @@ Value RunSplit(Tracer& tracer, const ExpertsModule& module, const LayerContext& 
                const Routing& routing) {
   const Experts& experts = *module.experts;
   const Mlp& expert = experts.expert;
+  const auto held = static_cast<double>(experts.held());
   const Value tokens = tracer.Empty(PerVisit(module, context, 1), Dtype::kInt64, "token indices");
   const Value weights = tracer.Select(routing.weights, tokens, PerVisit(module, context, 1));
   const Value rows = tracer.Select(hidden, tokens, PerVisit(module, context, expert.up.in_features));
-  Value product = tracer.SplitMatmul(rows, module.stack.gate_up, PerVisit(module, context, 2 * expert.up.out_features));
+  Value product =
+      tracer.SplitMatmul(rows, module.stack.gate_up, PerVisit(module, context, 2 * expert.up.out_features), held);
   product = ApplyGate(tracer, experts, product);
-  Value outputs = tracer.SplitMatmul(product, module.stack.down, PerVisit(module, context, expert.down.out_features));
+  Value outputs =
+      tracer.SplitMatmul(product, module.stack.down, PerVisit(module, context, expert.down.out_features), held);
   outputs = tracer.Mul(outputs, weights);
   const Value zeros = tracer.Empty(tracer.SizeOf(hidden), tracer.DtypeOf(outputs), "zeros");
   return tracer.AddRows(tracer.Copy(zeros, "sum of experts"), std::move(outputs), tokens);
@@ -182,9 +187,9 @@ Value RunEveryToken(Tracer& tracer, const ExpertsModule& module, const Value& hi
   const double widened = 2 * static_cast<double>(expert.up.out_features) / static_cast<double>(expert.up.in_features);
   Value repeated = tracer.ExpandHeads(hidden, count);
   repeated = tracer.Mul(std::move(repeated), tracer.Copy(routing.weights, "scores by expert"));
-  Value product = tracer.BatchMatmul(repeated, module.stack.gate_up, all * widened);
+  Value product = tracer.BatchMatmul(repeated, module.stack.gate_up, all * widened, Once(experts.count));
   product = ApplyGate(tracer, experts, product);
-  product = tracer.BatchMatmul(product, module.stack.down, all);
+  product = tracer.BatchMatmul(product, module.stack.down, all, Once(experts.count));
   Value sum = tracer.SumOver(product, tracer.SizeOf(hidden));
   return tracer.AddInPlace(std::move(shared), sum);
 }

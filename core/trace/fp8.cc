@@ -18,7 +18,7 @@ Value Tracer::Fp8Linear(Value x, const Value& weight, double in_features, double
   return product;
 }
 
-Tracer::Fp8Copy Tracer::CopyInFp8(const Value& x, bool keeps, bool transposes) {
+Fp8Copy Tracer::CopyInFp8(const Value& x, bool keeps, bool transposes) {
   const Tensor tensor = At(x);
   Make(tensor.storage);
   Fp8Copy copy = tensor.fp8;

@@ -80,6 +80,7 @@ void Fsdp1Units::AfterBackward(std::int32_t unit) {
 void Fsdp1Units::Reduce(Unit& unit) {
   const Gradients gradients = CountGradients(unit);
   if (gradients.elements == 0) return;
+  SendGradients(gradients, reduce_);
   StorageId joined = Allocate(gradients.elements, gradients.dtype, Term::kGradients, Stream::kCompute, "flat gradient");
   DropGradients(unit);
   FreeWhole(unit);

@@ -73,6 +73,7 @@ void Fsdp2Units::AfterBackward(std::int32_t unit) {
 void Fsdp2Units::Reduce(const Unit& unit) {
   const Gradients gradients = CountGradients(unit);
   if (gradients.elements == 0) return;
+  SendGradients(gradients, reduce_);
   reducing_ = Allocate(gradients.elements, reduce_, Term::kCommunication, Stream::kCompute, "reduce-scatter");
   DropGradients(unit);
   StorageId reduced =

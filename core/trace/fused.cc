@@ -58,7 +58,7 @@ Value Tracer::FusedRmsNorm(Value x, const Value& weight, Size rows, bool writes_
   return normed;
 }
 
-Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
+Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows, AttentionSpan span) {
   q = LowPrecision(std::move(q));
   k = LowPrecision(std::move(k));
   v = LowPrecision(std::move(v));
@@ -66,6 +66,7 @@ Value Tracer::FusedAttention(Value q, Value k, Value v, Value mask, Size rows) {
   AddInput(node, q);
   AddInput(node, k);
   AddInput(node, v);
+  node.span = span;
   const Tensor query = At(q);
   const bool wanted = NeedsBackward(node);
   if (wanted) {
@@ -153,6 +154,7 @@ Value Tracer::FusedSwiglu(Value gate, Value up) {
 
 Value Tracer::InPlaceCrossEntropy(Value logits) {
   const Value losses = Empty({1, Axis::kTokens}, Dtype::kFp32, "losses");
+  Move(SizeOf(logits), 2 * BytesPerElement(DtypeOf(logits)));  // read twice, and overwritten
   Value loss = Prepared(logits, Value(), logits, Value(), {1, Axis::kOnce}, Dtype::kFp32, "loss");
   logits.Drop();
   return loss;
@@ -172,6 +174,7 @@ Value Tracer::ChunkedCrossEntropy(Value logits, const Value& upcast, Size chunk)
   const bool upcasts = !upcast && tensor.dtype != Dtype::kFp32;
   const StorageId upcast_chunk = upcasts ? Allocate(chunk, Dtype::kFp32, "upcast chunk") : kNoStorage;
   const StorageId kept = Allocate(tensor.elements, Dtype::kFp32, "log-probabilities");
+  Move(tensor.elements, 2 * BytesPerElement(Dtype::kFp32));
   if (upcasts) Release(upcast_chunk);
   if (NeedsBackward(node)) Keep(node, kept);
   Release(kept);

@@ -57,6 +57,7 @@ void Tracer::ForgetSources(StorageId storage) {
 void Tracer::Make(StorageId storage) {
   if (!IsDeferred(storage)) return;
   step_.events.push_back({storage, 1});
+  WorkOfMaking(storage);
   ForgetSources(storage);
 }
 

@@ -5,6 +5,12 @@
 #include "core/trace/tracer.h"
 
 namespace tunefit {
+namespace {
+
+/// Of an element of a packed matrix, about: 4 bits, with its constants.
+constexpr double kPackedBytes = 0.53;
+
+}  // namespace
 
 Value Tracer::Fp32(Value x) { return Cast(std::move(x), Dtype::kFp32); }
 
@@ -75,6 +81,8 @@ StorageId Tracer::DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t cop
   const StorageId unpacked = copies > 1 ? Allocate(elements * (copies - 1), dtype, "unpacked weight") : kNoStorage;
   const StorageId matrix = Allocate(elements, dtype, "dequantized weight");
   if (unpacked != kNoStorage) Release(unpacked);
+  Move(elements, kPackedBytes + copies * BytesPerElement(dtype));
+  Launch(1);
   scope = outer;
   return matrix;
 }
@@ -84,6 +92,7 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
   Node& node = Begin(OpKind::kDequantizedLinear);
   AddInput(node, x);
   node.extra = {in_features * out_features, Axis::kOnce};
+  node.matrix = node.extra;
   node.copies = how.copies;
   node.repeats_batch = how.repeats_batch;
   const Tensor tensor = At(x);
@@ -113,6 +122,7 @@ Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double 
   Node& node = Begin(OpKind::kDequantizedLinear);
   AddInput(node, x);
   node.extra = {in_features * out_features, Axis::kOnce};
+  node.matrix = node.extra;
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
   const Size elements = tensor.elements * out_features / in_features;
@@ -137,6 +147,7 @@ Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool 
   AddInput(node, down);
   AddInput(node, up);
   node.extra = {dequantizes ? in_features * out_features : 0, Axis::kOnce};
+  node.matrix = {in_features * out_features, Axis::kOnce};
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
   const Size elements = tensor.elements * out_features / in_features;
@@ -150,12 +161,13 @@ Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool 
   return product;
 }
 
-Value Tracer::BatchMatmul(Value a, Value b, Size out) {
+Value Tracer::BatchMatmul(Value a, Value b, Size out, Size batches) {
   a = LowPrecision(std::move(a));
   b = LowPrecision(std::move(b));
   Node& node = Begin(OpKind::kBatchMatmul);
   AddInput(node, a);
   AddInput(node, b);
+  node.batches = batches;
   if (RequiresGradient(b)) Keep(node, At(a).storage);
   if (RequiresGradient(a)) Keep(node, At(b).storage);
   const Dtype dtype = At(a).dtype;

@@ -125,12 +125,20 @@ class Declarer {
   const std::int64_t count_;
 };
 
+/// One element through AutoGPTQ's unpacking: the shift reads half a byte and writes an int32, the cast reads that and
+/// writes a byte, the mask reads and writes it. Then zeros are subtracted and scales multiplied over broadcast, where
+/// PyTorch's kernels do not vectorize: every access moves a word of 4 bytes (aten/src/ATen/native/cuda/Loops.cuh).
+constexpr double kUnpackBytesPerElement = 0.5 + 4 + 4 + 1 + 1 + 1 + 2 * 4 + 2 * 4;
+constexpr double kUnpackKernels = 5;
+
 /// AutoGPTQ's qlinear_cuda_old.py and GPTQModel's torch.py (TorchLinear, which its Triton layer falls back on when it
 /// trains): the matrix is unpacked by shifts in int32, masked as bytes, and scaled; torch.matmul keeps it for backward.
 Value GptqTorchForward(Tracer& tracer, Value x, const Value& bias, double in, double out) {
   const Size elements{in * out, Axis::kOnce};
   const Tracer::Scope outer = tracer.scope;
   tracer.scope.term = Term::kWorkspace;
+  tracer.Launch(kUnpackKernels);
+  tracer.Move(elements, kUnpackBytesPerElement);
   Value shifted = tracer.Empty(elements, Dtype::kInt32, "shifted weight");
   Value codes = tracer.Empty(elements, Dtype::kInt8, "codes");
   shifted.Drop();

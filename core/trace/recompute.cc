@@ -36,6 +36,7 @@ Value Tracer::RunAgain(const Recomputation& recomputation, const std::array<Valu
   Make(At(out).storage);
   EndAutocast();
   mode_ = Mode::kRecord;
+  runs_ = true;
   for (; taken_ < recomputation.outputs.size(); ++taken_) Release(recomputation.outputs[taken_]);
   checkpoint_ = -1;
   return out;

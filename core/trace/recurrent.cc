@@ -134,7 +134,8 @@ MixerResult Forward(Tracer& tracer, const Mamba2Module& module, const LayerConte
   }
   if (!module.out.weight) return {Forward(tracer, module.out, normed), Value()};
   const Size out = sized(static_cast<double>(mamba.out.out_features));
-  Value output = tracer.Kernel({normed, module.out.weight, module.norm.weight}, {}, out, dtype, sized(inner / 2), "mm");
+  Value output = tracer.Kernel({normed, module.out.weight, module.norm.weight}, {}, out, dtype, sized(inner / 2), "mm",
+                               tracer.SizeOf(module.out.weight));
   return {std::move(output), Value()};
 }
 
@@ -267,18 +268,20 @@ MixerResult Forward(Tracer& tracer, const LightningAttentionModule& module, cons
   const auto block = static_cast<double>(lightning.block);
   const Size width = context.tokens * static_cast<double>(lightning.heads * lightning.head_dim);
   const Size scores_size = context.tokens * (static_cast<double>(lightning.heads) * block);
+  const Size batches = context.tokens * (static_cast<double>(lightning.heads) / block);
   const Size state_size = width * (static_cast<double>(lightning.head_dim) / block);
   Value qkv = tracer.Silu(Forward(tracer, module.qkv, hidden));
   const std::array<Value, 3> parts = tracer.Split(tracer.Reshape(qkv), {width, width, width});
   tracer.scope.module = "self_attn";
   const Value decay = tracer.Empty({1, Axis::kOnce}, tracer.DtypeOf(qkv), "decays");
-  Value scores =
-      tracer.BatchMatmul(tracer.Copy(parts[0], "query blocks"), tracer.Copy(parts[1], "key blocks"), scores_size);
+  Value scores = tracer.BatchMatmul(tracer.Copy(parts[0], "query blocks"), tracer.Copy(parts[1], "key blocks"),
+                                    scores_size, batches);
   scores = tracer.Mul(std::move(scores), decay);
-  Value within = tracer.BatchMatmul(scores, tracer.Copy(parts[2], "value blocks"), width);
-  Value states = tracer.BatchMatmul(tracer.Mul(parts[1], decay), tracer.Copy(parts[2], "value blocks"), state_size);
+  Value within = tracer.BatchMatmul(scores, tracer.Copy(parts[2], "value blocks"), width, batches);
+  Value states =
+      tracer.BatchMatmul(tracer.Mul(parts[1], decay), tracer.Copy(parts[2], "value blocks"), state_size, batches);
   states = tracer.Mul(std::move(states), decay);
-  Value across = tracer.BatchMatmul(tracer.Mul(parts[0], decay), states, width);
+  Value across = tracer.BatchMatmul(tracer.Mul(parts[0], decay), states, width, batches);
   Value mixed = tracer.Add(std::move(across), std::move(within));
   mixed = tracer.Copy(tracer.Copy(std::move(mixed), "joined blocks"), "contiguous output");
   mixed = Forward(tracer, module.norm, mixed, context.tokens);

@@ -50,11 +50,12 @@ Value MakeBias(Tracer& tracer, const Attention& attention, const LayerContext& c
 MixerResult AttendRelative(Tracer& tracer, const Attention& attention, const LayerContext& context,
                            const Heads& heads) {
   const Size scores_size{static_cast<double>(attention.heads), Axis::kScores};
+  const Size batches{static_cast<double>(attention.heads), Axis::kSequences};
   // As in every attention that is written out, transposed operands are copied unless the batch is one.
   const Dtype operand = tracer.autocast().value_or(tracer.DtypeOf(heads.query));
   const Value query_copy = tracer.Empty(IfBatched(tracer.SizeOf(heads.query)), operand, "contiguous query");
   const Value key_copy = tracer.Empty(IfBatched(tracer.SizeOf(heads.key)), operand, "contiguous key");
-  Value scores = tracer.BatchMatmul(heads.query, heads.key, scores_size);
+  Value scores = tracer.BatchMatmul(heads.query, heads.key, scores_size, batches);
   Value own;
   Value& shared = heads.crosses ? context.biases->cross : context.biases->own;
   Value& bias = attention.own_relative_bias ? own : shared;
@@ -64,7 +65,7 @@ MixerResult AttendRelative(Tracer& tracer, const Attention& attention, const Lay
   probabilities = tracer.Cast(std::move(probabilities), tracer.DtypeOf(scores));
   probabilities = tracer.Dropout(std::move(probabilities), attention.dropout);
   const Value value_copy = tracer.Empty(IfBatched(tracer.SizeOf(heads.value)), operand, "contiguous value");
-  Value output = tracer.BatchMatmul(probabilities, heads.value, tracer.SizeOf(heads.query));
+  Value output = tracer.BatchMatmul(probabilities, heads.value, tracer.SizeOf(heads.query), batches);
   output = tracer.Copy(std::move(output), "contiguous output");
   return {std::move(output), Value(), std::move(scores)};
 }

@@ -115,6 +115,7 @@ Value Tracer::GroupedMatmul(Value x, const Value& weight, const Value& offsets, 
   Node& node = Begin(OpKind::kGroupedMatmul);
   AddInput(node, x);
   AddInput(node, weight);
+  node.batches = At(offsets).elements;
   if (RequiresGradient(weight)) Keep(node, At(x).storage);
   if (RequiresGradient(x)) Keep(node, At(weight).storage);
   if (NeedsBackward(node)) Keep(node, At(offsets).storage);
@@ -124,12 +125,13 @@ Value Tracer::GroupedMatmul(Value x, const Value& weight, const Value& offsets, 
   return product;
 }
 
-Value Tracer::SplitMatmul(Value x, const Value& weight, Size out) {
+Value Tracer::SplitMatmul(Value x, const Value& weight, Size out, double experts) {
   x = LowPrecision(std::move(x));
   const Value w = LowPrecisionWeight(weight);
   Node& node = Begin(OpKind::kSplitMatmul);
   AddInput(node, x);
   AddInput(node, w);
+  node.batches = {experts, Axis::kOnce};
   if (RequiresGradient(w)) Keep(node, At(x).storage);
   if (RequiresGradient(x)) Keep(node, At(w).storage);
   const Dtype dtype = At(x).dtype;
@@ -165,10 +167,11 @@ Value Tracer::Pad(const Value& x, Size out) {
 }
 
 Value Tracer::Kernel(const std::array<Value, 3>& inputs, std::initializer_list<Value> kept, Size out, Dtype dtype,
-                     Size workspace, const char* role) {
+                     Size workspace, const char* role, Size matrix) {
   Node& node = Begin(OpKind::kKernel);
   for (const Value& input : inputs) AddInput(node, input);
   node.extra = workspace;
+  node.matrix = matrix;
   if (NeedsBackward(node)) {
     for (const Value& value : kept) {
       if (value) Keep(node, At(value).storage);

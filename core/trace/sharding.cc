@@ -100,6 +100,8 @@ StorageId ShardedUnits::BringFromHost(const Unit& unit) {
 void ShardedUnits::AllocateWhole(Parameter& parameter) {
   if (std::exchange(parameter.is_whole, true)) return;
   tracer_.step_.events.push_back({parameter.whole, parameter.together});
+  tracer_.Send(Group::kData, {parameter.together * parameter.whole_elements, Axis::kOnce},
+               BytesPerElement(parameter.whole_dtype));
 }
 
 void ShardedUnits::AllocateWhole(Unit& unit) {
@@ -175,6 +177,10 @@ ShardedUnits::Gradients ShardedUnits::CountGradients(const Unit& unit) const {
     gradients.shard_dtype = parameter.shard_dtype;
   }
   return gradients;
+}
+
+void ShardedUnits::SendGradients(const Gradients& gradients, Dtype dtype) {
+  tracer_.Send(Group::kData, {gradients.elements, Axis::kOnce}, BytesPerElement(dtype));
 }
 
 void ShardedUnits::DropGradients(const Unit& unit) {

@@ -139,6 +139,7 @@ class ShardedUnits {
     Dtype shard_dtype = Dtype::kFp32;  ///< of the shards they belong to
   };
   Gradients CountGradients(const Unit& unit) const;
+  void SendGradients(const Gradients& gradients, Dtype dtype);
   void DropGradients(const Unit& unit);
   /// FSDP frees the last step's gradients when the forward pass begins: zero_grad() only lets go of views of them.
   void EndCarriedGradients();

@@ -8,6 +8,7 @@
 #include "core/model/parallel.h"
 #include "core/trace/moment.h"
 #include "core/trace/size.h"
+#include "core/trace/work.h"
 
 namespace tunefit {
 
@@ -91,6 +92,7 @@ struct Step {
   OffCard host, nvme;
   std::vector<Event> events;
   std::vector<Section> sections;  ///< in time order: forward, loss, backward
+  WorkList work;                  ///< of each section
   ChunkRule chunk;                ///< of the loss, for Axes
   /// Gradients of the step before that are still there when this one begins; an event may end them.
   std::vector<Resident> carried_gradients;

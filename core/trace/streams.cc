@@ -40,7 +40,7 @@ Value Predict(Tracer& tracer, const LayerModule& layer, const LayerContext& cont
   const Size size = tracer.SizeOf(hidden);
   tracer.scope.module = "altup";
   tracer.scope.term = Term::kNorms;
-  Value predictions = tracer.BatchMatmul(hidden, coefficients, size);
+  Value predictions = tracer.BatchMatmul(hidden, coefficients, size, context.tokens);
   predictions = tracer.AddThroughView(std::move(predictions), hidden, size);
   predictions = tracer.Copy(std::move(predictions), "predictions");
   return tracer.Cast(std::move(predictions), tracer.DtypeOf(hidden));

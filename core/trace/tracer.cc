@@ -30,6 +30,7 @@ StorageId Tracer::Allocate(Size elements, Dtype dtype, const char* role) {
   // A recomputation that has kept all it needs raises an exception in PyTorch: nothing further is computed.
   const bool stopped = mode_ == Mode::kRecompute && kept_ >= kept_limit_;
   references_.push_back(stopped ? kUncounted : 1);
+  if (stopped) runs_ = false;
   if (!stopped) step_.events.push_back({id, 1});
   return id;
 }
@@ -37,7 +38,10 @@ StorageId Tracer::Allocate(Size elements, Dtype dtype, const char* role) {
 StorageId Tracer::AllocateKept(bool kept, Size elements, Dtype dtype, const char* role) {
   if (!kept) return Allocate(elements, dtype, role);
   std::vector<StorageId>& outputs = recomputations_[static_cast<std::size_t>(checkpoint_)].outputs;
-  if (mode_ == Mode::kRecompute) return outputs[taken_++];
+  if (mode_ == Mode::kRecompute) {
+    runs_ = false;
+    return outputs[taken_++];
+  }
   const StorageId output = Allocate(elements, dtype, role);
   Refer(output);
   outputs.push_back(output);
@@ -189,7 +193,7 @@ Value Tracer::RequireGradient(Value x, bool caches_cast) {
 
 // --- recording ------------------------------------------------------------------------------------------------------
 
-Tracer::Node& Tracer::Begin(OpKind kind) {
+Node& Tracer::Begin(OpKind kind) {
   Node* node = &discarded_;
   if (mode_ == Mode::kDiscard) {
     node->inputs = 0;
@@ -198,7 +202,10 @@ Tracer::Node& Tracer::Begin(OpKind kind) {
   } else {
     node = &nodes_.emplace_back();
   }
+  runs_ = true;
   node->kind = kind;
+  node->batches = {1, Axis::kOnce};
+  node->matrix = {};
   node->scope = scope;
   node->compiled = fuses_;
   return *node;
@@ -220,6 +227,7 @@ Value Tracer::AddLeaf(Value x, bool is_weight) {
 
 void Tracer::AddInput(Node& node, const Value& input) {
   const int i = node.inputs++;
+  node.in_elements[static_cast<std::size_t>(i)] = {};
   if (!input) return;
   const Tensor& tensor = At(input);
   if (!fuses_ || !IsFusible(node.kind)) Make(tensor.storage);
@@ -251,6 +259,11 @@ void Tracer::Keep(Node& node, StorageId storage) {
 }
 
 Value Tracer::AddOutput(Node& node, StorageId storage, Size elements, Dtype dtype) {
+  WorkForward(node, elements, dtype);
+  return Tie(node, storage, elements, dtype);
+}
+
+Value Tracer::Tie(Node& node, StorageId storage, Size elements, Dtype dtype) {
   const bool wanted = NeedsBackward(node);
   Value value = Wrap(storage, elements, dtype, wanted);
   if (mode_ == Mode::kDiscard) return value;
@@ -300,6 +313,7 @@ void Tracer::BeginSection(Moment moment, std::int64_t layer, std::int64_t layers
   const auto now = step_.sections.empty() ? 0 : static_cast<std::int32_t>(step_.events.size());
   const Section section{now, now, moment, layer, layers, repeats, piece};
   step_.sections.push_back(section);
+  BeginWork();
   EndShared();
   // Backward walks the sections again in which something was recorded.
   if (gradients_) marks_.push_back({static_cast<std::int32_t>(nodes_.size()), section});
@@ -332,6 +346,7 @@ void Tracer::AddLastGraph() {
 Step Tracer::Finish() {
   if (!ended_shared_.empty()) BeginSection(step_.sections.back().moment, -1, 1, 1);
   CloseSection();
+  EndWork();
   if (!held_by_graph_.empty()) AddLastGraph();
   return std::move(step_);
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/model/workload.h"
-#include "core/trace/op_kind.h"
+#include "core/trace/graph.h"
 #include "core/trace/rules.h"
 #include "core/trace/step.h"
 
@@ -56,11 +56,7 @@ class Tracer {
   Tracer& operator=(const Tracer&) = delete;
 
   // --- where we are: names and terms of the storages that follow ------------------------------------------------
-  struct Scope {
-    const char* module = "";
-    Term term = Term::kWorkspace;
-    bool in_layer = false;
-  };
+  using Scope = TraceScope;
   Scope scope;
 
   /// From here on declared weights have such gradients. `update_bytes` says what applying one takes for a moment.
@@ -128,11 +124,12 @@ class Tracer {
   Value Divide(Value x, Value divisor);
   Value DivideInPlace(Value x, const Value& divisor);  ///< keeps x as it was
   Value SumOver(Value x, Size out);                    ///< its gradient is a view, stretched
-  /// torch.nn.functional.grouped_mm: the input is cast to the weight's dtype, autocast does not act.
+  /// torch.nn.functional.grouped_mm: the input is cast to the weight's dtype, autocast does not act. `offsets` has one
+  /// element a group.
   Value GroupedMatmul(Value x, const Value& weight, const Value& offsets, Size out);
   /// Rows split by expert, a product each, joined again: the parts and their joint exist together, and a slice's
   /// gradient is as large as the stacked matrices.
-  Value SplitMatmul(Value x, const Value& weight, Size out);
+  Value SplitMatmul(Value x, const Value& weight, Size out, double experts);
   Value Clamp(Value x) { return Elementwise(std::move(x), true, false, "clamp"); }
   Value Stretch(const Value& x, Size out);  ///< expand: a view; the gradient is summed
   Value Pad(const Value& x, Size out);      ///< with zeros; the gradient is cut back
@@ -141,8 +138,9 @@ class Tracer {
     return Kernel(inputs, {inputs[0], inputs[1], inputs[2]}, {}, Dtype::kFp32, {}, "bundle");
   }
   /// A kernel of another library that knows its own backward: what it keeps, and what its backward works in (fp32).
+  /// `matrix`: of a product of the first two inputs, the elements of the second; none for what only moves bytes.
   Value Kernel(const std::array<Value, 3>& inputs, std::initializer_list<Value> kept, Size out, Dtype dtype,
-               Size workspace, const char* role);
+               Size workspace, const char* role, Size matrix = {});
   Value Linear(Value x, const Value& weight, const Value& bias, double in_features, double out_features);
   /// torchao's float8 training: casts of both operands live for each product, forward and backward; what backward needs
   /// is kept in the dtype that it came in.
@@ -168,7 +166,8 @@ class Tracer {
   /// the input in the compute dtype, once for all projections that read it.
   Value FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
                         double out_features);
-  Value BatchMatmul(Value a, Value b, Size out);
+  /// `batches` products at once.
+  Value BatchMatmul(Value a, Value b, Size out, Size batches);
   /// Weight and bias may be empty. `writes_fp8`: the kernel writes its output in FP8 for the product that reads it.
   Value LayerNorm(Value x, const Value& weight, const Value& bias, Size rows, bool writes_fp8 = false);
   /// Liger's and Unsloth's RMS norm: keeps its input and a row's scale; the gradient overwrites the incoming one.
@@ -176,8 +175,8 @@ class Tracer {
   /// Liger's SwiGLU: keeps gate and up, and writes their gradients over them.
   Value FusedSwiglu(Value gate, Value up);
   Value Embedding(const Value& ids, const Value& weight, Size out);
-  /// A fused attention kernel; keeps its inputs, the output and a log-sum-exp per row.
-  Value FusedAttention(Value q, Value k, Value v, Value mask, Size rows);
+  /// A fused attention kernel; keeps its inputs, the output and a log-sum-exp per row. `span`: which keys it reads.
+  Value FusedAttention(Value q, Value k, Value v, Value mask, Size rows, AttentionSpan span);
   /// The mean of -log p over the labels; log-probabilities come from Softmax (log_softmax keeps and costs the same).
   Value NegativeLogLikelihood(Value log_probabilities, Value labels);
   /// A module of up to three inputs (empty where there is none) and one output.
@@ -263,6 +262,13 @@ class Tracer {
   /// Of the pipeline stage, that runs from here on.
   std::int64_t piece = 0;
 
+  // --- work that no operation above stands for ---------------------------------------------------------------------
+  /// So many elements are read or written.
+  void Move(Size elements, double bytes_per_element);
+  void Launch(double kernels);
+  void Multiply(Size batches, Size a, Size b, Size out, Dtype dtype);
+  void Send(Group group, Size elements, double bytes_per_element);
+
   // --- time ---------------------------------------------------------------------------------------------------------
   void BeginSection(Moment moment, std::int64_t layer, std::int64_t layers, std::int64_t repeats);
   void Backward(Value loss);
@@ -275,63 +281,6 @@ class Tracer {
   /// Counts of storages that no reference ends: residents, whole parameters of sharded units, what is never computed.
   static constexpr std::int32_t kUncounted = -(1 << 30);
 
-  /// Where a gradient goes: an output slot of a recorded operation.
-  struct Edge {
-    std::int32_t node = -1;
-    std::uint8_t slot = 0;
-  };
-  /// A tensor's copy in FP8: what products read, and what they keep of it.
-  struct Fp8Copy {
-    StorageId read = kNoStorage;
-    StorageId kept = kNoStorage;
-  };
-  struct Tensor {
-    StorageId storage = kNoStorage;
-    Size elements;
-    Dtype dtype = Dtype::kFp32;
-    bool requires_gradient = false;
-    bool cast_is_cached = false;  ///< a weight that requires a gradient: autocast's cache keeps its copy
-    Edge source;
-    std::int32_t references = 0;
-    StorageId kept_part = kNoStorage;  ///< see Exchange; not counted
-    Fp8Copy fp8 = {};                  ///< once a product has made it
-  };
-  struct Node {
-    OpKind kind = OpKind::kView;
-    std::uint8_t inputs = 0;
-    std::uint8_t saved_count = 0;
-    bool is_weight = false;    ///< a leaf whose gradient is a parameter's
-    bool is_sharded = false;   ///< and whose gradient the unit's hooks take away
-    bool compiled = false;     ///< part of a compiled graph
-    bool joins_again = false;  ///< a product that kept a part of its input
-    bool holds_saved = false;  ///< what it saved lives as long as the graph does
-    std::array<Edge, 3> edges;
-    std::array<Size, 3> in_elements;
-    std::array<Dtype, 3> in_dtypes{};
-    std::array<StorageId, 6> saved{};
-    std::array<StorageId, 3> gradients{kNoStorage, kNoStorage, kNoStorage};
-    Size out_elements;
-    Dtype out_dtype = Dtype::kFp32;
-    /// kDequantizedLinear: elements of the whole matrix; kByHand: of temporaries; row-wise: of a row; of a weight:
-    /// bytes that its update takes
-    Size extra;
-    std::int32_t uses = 0;            ///< of a weight: gradients that are still to come
-    std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
-    bool transposes = false;          ///< kFp8KeptLinear: operands are there transposed, too
-    bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
-    std::int32_t recomputation = -1;  ///< kCheckpoint: which module
-    std::int32_t unit = -1;           ///< kUnitEntry, kUnitExit: which sharded module
-    ShardedUnits* units = nullptr;    ///< and of which model
-    Scope scope;
-
-    /// A gradient of that input is asked for.
-    bool Wants(std::size_t input) const { return edges[input].node >= 0; }
-  };
-  /// Nodes from `first_node` on belong to this stretch of the forward pass.
-  struct Mark {
-    std::int32_t first_node;
-    Section section;
-  };
   enum class Mode : std::uint8_t {
     kRecord,     ///< keep what backward needs
     kDiscard,    ///< inside a checkpointed module: only count what would be kept
@@ -388,6 +337,8 @@ class Tracer {
   void AddInput(Node& node, const Value& input);
   bool NeedsBackward(const Node& node) const;
   Value AddOutput(Node& node, StorageId storage, Size elements, Dtype dtype);
+  /// The same of what computes nothing.
+  Value Tie(Node& node, StorageId storage, Size elements, Dtype dtype);
   /// Another tensor over x's storage.
   Value Look(OpKind kind, const Value& x, Size elements);
   Value AddLeaf(Value x, bool is_weight);
@@ -399,6 +350,15 @@ class Tracer {
   /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
   StorageId DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies);
   Value Fp32(Value x);
+
+  void BeginWork();
+  void EndWork();
+  Effort EffortNow() const;
+  void Score(const Node& node, Size out, Dtype dtype);
+  void WorkForward(const Node& node, Size out, Dtype dtype);
+  void WorkBackward(const Node& node);
+  void WorkOfProductBackward(const Node& node);
+  void WorkOfMaking(StorageId storage);
 
   void Deposit(Edge edge, StorageId gradient);
   void ConsumeGradient(Node& leaf);
@@ -461,6 +421,7 @@ class Tracer {
   std::int32_t checkpoint_ = -1;  ///< in kDiscard and kRecompute: which recomputation
   std::int32_t products_ = 0;     ///< matrix products of the checkpoint so far
   std::size_t taken_ = 0;         ///< in kRecompute: kept outputs taken so far
+  bool runs_ = true;  ///< the operation at hand: not in a recomputation that has all it needs, or its result
   Step step_;
   std::vector<std::int32_t> references_;  ///< of each storage; negative: kUncounted
   std::vector<StorageId> shared_;         ///< among all layers, alive

@@ -13,6 +13,8 @@ Value Tracer::Stack(std::vector<Value> parts) {
   for (Value& part : parts) part = Cast(part, dtype);
   const Size elements = At(parts.front()).elements * static_cast<double>(parts.size());
   const StorageId storage = Allocate(elements, dtype, "stack");
+  Move(elements, 2 * BytesPerElement(dtype));
+  Launch(1);
   Value joined;
   for (std::size_t next = 0; next < parts.size();) {
     Node& node = Begin(OpKind::kCat);
@@ -21,7 +23,7 @@ Value Tracer::Stack(std::vector<Value> parts) {
       Refer(storage);
     }
     while (node.inputs < node.edges.size() && next < parts.size()) AddInput(node, parts[next++]);
-    joined = AddOutput(node, storage, elements, dtype);
+    joined = Tie(node, storage, elements, dtype);
   }
   return joined;
 }

@@ -148,6 +148,7 @@ void Zero3Units::BeforeBackward(std::int32_t unit) {
 
 void Zero3Units::AfterBackward(std::int32_t unit) {
   At(unit).backward_done = true;
+  SendGradients(CountGradients(At(unit)), compute_);
   DropGradients(At(unit));
   LetGo(At(unit));
 }

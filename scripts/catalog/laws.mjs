@@ -264,11 +264,17 @@ function overheadLaws({ overheads }, report) {
   }
 }
 
+function efficiencyLaws({ efficiencies }, report) {
+  if (efficiencies.architectures[0].architecture !== "") {
+    report("missing_field", "efficiencies.architectures", "must begin with one without a name, for any GPU");
+  }
+}
+
 /** All violations of a first part that already fits its schema. */
 export function violations(catalog) {
   const found = [];
   const report = (code, field, message) => found.push({ code, field, message });
-  for (const laws of [idLaws, gpuLaws, interconnectLaws, modelLaws, stackLaws, overheadLaws]) laws(catalog, report);
+  for (const laws of [idLaws, gpuLaws, interconnectLaws, modelLaws, stackLaws, overheadLaws, efficiencyLaws]) laws(catalog, report);
   sourceLaws(catalog, catalog, report);
   reportUnsorted(catalog.sources, "sources", report);
   return found;

@@ -23,7 +23,7 @@ const [catalog, market] = [partOf(contents, "catalog"), partOf(contents, "market
 function completed(small) {
   const source = small.sources?.[0]?.id ?? "table";
   const formulas = catalog.formulas.map((formula) => ({ ...formula, sources: [source] }));
-  return { formulas, overheads: catalog.overheads, ...small };
+  return { formulas, overheads: catalog.overheads, efficiencies: catalog.efficiencies, ...small };
 }
 
 test("both parts keep their schemas and their laws", () => {

@@ -15,7 +15,9 @@ Json ReadSmallCatalog(const std::string& name) {
 
 std::string Completed(Json catalog) {
   static const Json whole = Json::parse(ReadFile(TUNEFIT_CATALOG), nullptr, false);
-  if (!catalog.contains("overheads")) catalog["overheads"] = whole["overheads"];
+  for (const char* constants : {"overheads", "efficiencies"}) {
+    if (!catalog.contains(constants)) catalog[constants] = whole[constants];
+  }
   if (catalog.contains("formulas")) return catalog.dump();
   catalog["formulas"] = whole["formulas"];
   const Json sources = catalog.value("sources", Json::array());

@@ -17,8 +17,10 @@
 #include "tests/validation/bars.h"
 #include "tests/validation/dump.h"
 #include "tests/validation/findings.h"
+#include "tests/validation/fit_time.h"
 #include "tests/validation/report.h"
 #include "tests/validation/thresholds.h"
+#include "tests/validation/time_bars.h"
 
 namespace tunefit::validation {
 namespace {
@@ -26,6 +28,7 @@ namespace {
 struct Options {
   bool check = false;
   bool dump = false;
+  bool fit_time = false;
   std::size_t worst_rows = 25;
   std::string report;
 };
@@ -35,6 +38,7 @@ Options ReadOptions(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--check") == 0) options.check = true;
     if (std::strcmp(arguments[i], "--dump") == 0) options.dump = true;
+    if (std::strcmp(arguments[i], "--fit-time") == 0) options.fit_time = true;
     if (i + 1 == count) break;
     if (std::strcmp(arguments[i], "--rows") == 0) options.worst_rows = std::strtoul(arguments[++i], nullptr, 10);
     if (std::strcmp(arguments[i], "--report") == 0) options.report = arguments[++i];
@@ -137,6 +141,10 @@ int Main(int count, char** arguments) {
   if (HasError(issues)) return 1;
 
   const std::string folder = TUNEFIT_VALIDATION_DIR;
+  const std::vector<std::string> timed = {folder + "/rows/measured.jsonl", folder + "/rows/throughput.jsonl"};
+  if (options.fit_time) {
+    return FitTime(timed, catalog);
+  }
   if (options.dump) return Dump(folder + "/rows/measured.jsonl", catalog);
   AllRows rows;
   rows.oracle = ReadRows(folder + "/rows/oracle.jsonl", catalog, nullptr);
@@ -144,7 +152,9 @@ int Main(int count, char** arguments) {
   rows.measured = ReadRows(folder + "/rows/measured.jsonl", catalog, nullptr);
   rows.reports = ReadRows(folder + "/rows/user_reports.jsonl", catalog, &rows.unmapped);
   const Findings findings = FindOut(rows);
-  const std::vector<Bar> bars = CheckBars(rows, findings);
+  std::vector<Bar> bars = CheckBars(rows, findings);
+  const std::vector<Bar> of_time = CheckTimeBars(ReadTimedRows(timed, catalog), catalog.efficiencies);
+  bars.insert(bars.end(), of_time.begin(), of_time.end());
 
   std::printf("PyTorch's own bookkeeping: live bytes, %d of %zu rows modelled\n", findings.oracle_modelled,
               rows.oracle.size());

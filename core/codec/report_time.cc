@@ -1,0 +1,71 @@
+#include <array>
+
+#include "core/codec/report_parts.h"
+
+namespace tunefit {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+
+void WriteRange(JsonWriter& writer, std::string_view key, const Range& range) {
+  writer.Key(key);
+  writer.BeginObject();
+  writer.Number("low", range.low);
+  writer.Number("expected", range.expected);
+  writer.Number("high", range.high);
+  writer.EndObject();
+}
+
+/// More seconds are fewer tokens.
+Range RateOf(double count, const Range& seconds) {
+  return {count / seconds.high, count / seconds.expected, count / seconds.low};
+}
+
+void WriteTerms(JsonWriter& writer, const StepTime& step) {
+  writer.Key("terms");
+  writer.BeginList();
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
+    if (step.terms[i] == 0) continue;
+    writer.BeginObject();
+    writer.Text("id", kTimeTermNames[i]);
+    writer.Text("formula", "TIM-11");
+    writer.Number("seconds", step.terms[i]);
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
+void WriteRun(JsonWriter& writer, const TimeEstimate& time) {
+  if (!time.run) {
+    for (const std::string_view key : {"steps", "computed_tokens", "trained_tokens", "total_hours"}) writer.Null(key);
+    return;
+  }
+  writer.Number("steps", time.run->steps);
+  writer.Number("computed_tokens", time.run->computed_tokens);
+  writer.Number("trained_tokens", time.run->trained_tokens);
+  WriteRange(writer, "total_hours", *time.total_seconds * (1 / kSecondsPerHour));
+}
+
+}  // namespace
+
+void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::optional<TimeEstimate>& time) {
+  if (!time) {
+    writer.Null("time");
+    return;
+  }
+  const auto gpus = static_cast<double>(reading.workload.parallel.gpus);
+  writer.Key("time");
+  writer.BeginObject();
+  WriteRange(writer, "step_seconds", time->step_seconds);
+  writer.Number("tokens_per_step", time->tokens_per_step);
+  WriteRange(writer, "tokens_per_second", RateOf(time->tokens_per_step, time->step_seconds));
+  WriteRange(writer, "tokens_per_second_per_gpu", RateOf(time->tokens_per_step / gpus, time->step_seconds));
+  writer.Number("model_flops_utilization", time->model_flops_utilization);
+  writer.Number("hardware_flops_utilization", time->hardware_flops_utilization);
+  writer.Text("bound", kBoundNames[static_cast<std::size_t>(time->step.bound)]);
+  WriteRun(writer, *time);
+  if (reading.full_detail) WriteTerms(writer, time->step);
+  writer.EndObject();
+}
+
+}  // namespace tunefit

@@ -1,0 +1,95 @@
+#include "core/time/compute.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tunefit {
+namespace {
+
+void Add(Flops& flops, Effort effort, double count) {
+  switch (effort) {
+    case Effort::kForward:
+      flops.forward += count;
+      return;
+    case Effort::kRecompute:
+      flops.recompute += count;
+      return;
+    case Effort::kBackward:
+      flops.backward += count;
+      return;
+  }
+}
+
+Flops& FlopsOf(MicroBatchWork& sum, Dtype dtype) {
+  if (dtype == Dtype::kFp8) return sum.matmul_fp8;
+  return dtype == Dtype::kFp32 ? sum.matmul_fp32 : sum.matmul;
+}
+
+/// Keys that a query attends to, on average over a sequence.
+double KeysOf(const AttentionSpan& span, double length) {
+  const double window = span.window > 0 ? std::min(static_cast<double>(span.window), length) : length;
+  if (!span.causal) return window;
+  // The first `window` queries see as many keys as there are before them, all others the window.
+  return window - window * (window - 1) / (2 * length);
+}
+
+/// A result of FP8 factors is written in 16 bits.
+double OperandBytes(const Matmul& matmul, const Axes& axes) {
+  const double size = BytesPerElement(matmul.dtype);
+  return (axes(matmul.a) + axes(matmul.b)) * size + axes(matmul.out) * std::max(size, 2.0);
+}
+
+}  // namespace
+
+double FlopsOf(const Matmul& matmul, const Axes& axes) {
+  const double batches = axes(matmul.batches);
+  if (batches <= 0) return 0;
+  return 2 * std::sqrt(axes(matmul.a) * axes(matmul.b) * axes(matmul.out) / batches);
+}
+
+/// Two products of each query with its keys: with the keys themselves, and of the probabilities with the values.
+/// Backward makes the scores again, and has two products for each of these.
+double FlopsOf(const FusedScores& scores, const Axes& axes, double parts) {
+  const double length = parts * axes({1, Axis::kLength});
+  if (length <= 0) return 0;
+  const double keys = KeysOf(scores.span, length);
+  const double by_keys = 2 * axes(scores.query) * keys;
+  const double by_values = 2 * axes(scores.out) * keys;
+  if (scores.effort != Effort::kBackward) return by_keys + by_values;
+  return 3 * by_keys + 2 * by_values;
+}
+
+MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts) {
+  MicroBatchWork sum;
+  for (std::size_t i = 0; i < step.work.sections.size(); ++i) {
+    const Work& work = step.work.sections[i];
+    const auto repeats = static_cast<double>(step.sections[i].repeats);
+    for (std::int32_t j = work.first_matmul; j < work.end_matmul; ++j) {
+      const Matmul& matmul = step.work.matmuls[static_cast<std::size_t>(j)];
+      sum.operand_bytes += repeats * OperandBytes(matmul, axes);
+      Add(FlopsOf(sum, matmul.dtype), matmul.effort, repeats * FlopsOf(matmul, axes));
+    }
+    for (std::int32_t j = work.first_scores; j < work.end_scores; ++j) {
+      const FusedScores& scores = step.work.scores[static_cast<std::size_t>(j)];
+      Add(sum.attention, scores.effort, repeats * FlopsOf(scores, axes, parts));
+    }
+    for (std::int32_t j = work.first_transfer; j < work.end_transfer; ++j) {
+      const Transfer& transfer = step.work.transfers[static_cast<std::size_t>(j)];
+      const double bytes = repeats * axes(transfer.elements) * transfer.bytes_per_element;
+      const double mirrored = transfer.effort == Effort::kForward ? 2 * bytes : bytes;
+      if (transfer.group == Group::kData) {
+        sum.gathered_bytes += bytes;
+        sum.gathers += repeats;
+      }
+      if (transfer.group == Group::kTensor) sum.tensor_bytes += mirrored;
+      if (transfer.group == Group::kExpert) sum.expert_bytes += mirrored;
+    }
+    for (int axis = 0; axis < kAxisCount; ++axis) {
+      sum.bytes += repeats * work.bytes[static_cast<std::size_t>(axis)] * axes({1, static_cast<Axis>(axis)});
+    }
+    sum.kernels += repeats * work.kernels;
+  }
+  return sum;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,42 @@
+#include "core/time/links.h"
+
+#include <algorithm>
+
+namespace tunefit {
+namespace {
+
+/// Of a group's ranks, those in one domain.
+std::int64_t LocalRanks(const Fabric& fabric, std::int64_t ranks, std::int64_t stride) {
+  return std::clamp<std::int64_t>(fabric.domain_gpus / std::max<std::int64_t>(stride, 1), 1, ranks);
+}
+
+}  // namespace
+
+Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, double network_bytes_per_second) {
+  const std::int64_t in_machine = std::min(parallel.gpus, parallel.gpus_per_node);
+  Fabric fabric{gpu.link_bytes_per_second, false, in_machine, network_bytes_per_second};
+  const bool has_link = gpu.link != LinkTopology::kNone && gpu.link_bytes_per_second > 0;
+  const bool joins_all = gpu.link != LinkTopology::kBridge || in_machine <= gpu.link_gpus;
+  if (!has_link || !joins_all) {
+    fabric.link_bytes_per_second = gpu.host_bytes_per_second;
+    fabric.by_host = true;
+  } else if (gpu.link == LinkTopology::kSwitch) {
+    fabric.domain_gpus = std::min(parallel.gpus, std::max(in_machine, gpu.link_gpus));
+  }
+  return fabric;
+}
+
+double RingBytesPerSecond(const Fabric& fabric, std::int64_t ranks, std::int64_t stride) {
+  const std::int64_t local = LocalRanks(fabric, ranks, stride);
+  if (local >= ranks) return fabric.link_bytes_per_second;
+  return std::min(fabric.link_bytes_per_second, static_cast<double>(local) * fabric.network_bytes_per_second);
+}
+
+double ExchangeBytesPerSecond(const Fabric& fabric, std::int64_t ranks, std::int64_t stride) {
+  const std::int64_t local = LocalRanks(fabric, ranks, stride);
+  if (local >= ranks) return fabric.link_bytes_per_second;
+  const double leaving = static_cast<double>(ranks - local) / static_cast<double>(ranks - 1);
+  return std::min(fabric.link_bytes_per_second, fabric.network_bytes_per_second / leaving);
+}
+
+}  // namespace tunefit

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/memory/overheads.h"
+#include "core/model/workload.h"
+#include "core/time/step_time.h"
+
+// From a step to a run over a data set.
+
+namespace tunefit {
+
+/// What is trained on. One of `examples` and `tokens` is there.
+struct Dataset {
+  std::optional<double> examples;
+  std::optional<double> mean_tokens;  ///< of an example; without it each is as long as a sequence
+  std::optional<double> tokens;       ///< in all
+  double epochs = 1;
+};
+
+/// The steps of a run, and the tokens that they compute.
+struct RunLength {
+  double steps = 0;
+  double computed_tokens = 0;  ///< of all steps, padding included
+  double trained_tokens = 0;   ///< of the data
+};
+
+/// TIM-30  Rows of a whole number of steps. Packed and padding-free batches are filled with tokens; else every example
+/// takes a row of its own, padded to the sequence length, and a longer one is cut. Nothing where neither examples nor
+/// tokens are known.
+std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload, double tokens_per_step);
+
+/// What a request's time comes to.
+struct TimeEstimate {
+  StepTime step;
+  Range step_seconds;
+  double tokens_per_step = 0;  ///< of all GPUs, padding included
+  double model_flops_utilization = 0;
+  double hardware_flops_utilization = 0;
+  Fabric fabric;
+  std::optional<RunLength> run;
+  std::optional<Range> total_seconds;
+};
+
+/// TIM-0  The time of a traced job on its GPUs.
+TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
+                          const Efficiencies& efficiencies, const Dataset& dataset);
+
+/// Runs whose time is not only that of their steps, or whose GPUs work one after another, are not modelled yet:
+/// completions that are generated (GRPO, PPO), and layers placed on several cards (device_map).
+bool IsTimed(const Workload& workload);
+
+/// The rate of its matrix units is known.
+bool HasRates(const Gpu& gpu);
+
+}  // namespace tunefit

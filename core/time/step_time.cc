@@ -1,0 +1,266 @@
+#include "core/time/step_time.h"
+
+#include <algorithm>
+
+#include "core/model/parallel.h"
+
+namespace tunefit {
+namespace {
+
+constexpr double kBytesOfWeight = 2;  // as it comes back from the rank that updated it
+/// An update reads a gradient and a weight and writes the weight; states come and go (torch/optim/adam.py).
+constexpr double kUpdateBytesPerElement = 8;
+
+double& At(StepTime& time, TimeTerm term) { return time.terms[static_cast<std::size_t>(term)]; }
+
+/// TIM-23  DDP adds gradients up over all ranks, there and back; ZeRO's first two stages scatter them, and gather the
+/// updated weights. Copies of a sharded model add up their shares.
+double ReducedBytes(const Parallel& parallel, double trained) {
+  const double gradient = BytesPerElement(parallel.reduce_dtype);
+  if (parallel.DataRanks() <= 1) return 0;
+  switch (parallel.strategy) {
+    case Strategy::kDdp:
+      return 2 * gradient * trained;
+    case Strategy::kZero1:
+    case Strategy::kZero2:
+      return (gradient + kBytesOfWeight) * trained;
+    case Strategy::kZero3:
+    case Strategy::kFsdp:
+    case Strategy::kFsdp2:
+      return parallel.Replicas() > 1 ? 2 * gradient * trained / static_cast<double>(parallel.Shards()) : 0;
+    case Strategy::kNone:
+    case Strategy::kDeviceMap:
+      break;
+  }
+  return 0;
+}
+
+/// Gradients go to the host and weights come back; shards of parameters come for every pass.
+double OffloadBytes(const Workload& workload, const TracedRank& rank) {
+  const Step& step = rank.step;
+  const Parallel& parallel = workload.parallel;
+  const auto micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
+  double bytes = 0;
+  if (parallel.offloads_optimizer()) {
+    bytes += SumResidents(step, step.host.gradients, rank.axes) + kBytesOfWeight * CountElements(step, step.trained);
+  }
+  if (parallel.offloads_parameters()) bytes += 2 * micro_batches * SumResidents(step, step.host.parameters, rank.axes);
+  return bytes + 2 * micro_batches * SumResidents(step, step.host_checkpoints, rank.axes);
+}
+
+/// Without what runs again.
+double Once(const Flops& flops) { return flops.forward + flops.backward; }
+
+Flops AllFlops(const MicroBatchWork& work) {
+  Flops sum;
+  for (const Flops* flops : {&work.matmul, &work.matmul_fp32, &work.matmul_fp8, &work.attention}) {
+    sum.forward += flops->forward;
+    sum.recompute += flops->recompute;
+    sum.backward += flops->backward;
+  }
+  return sum;
+}
+
+double ShareOfOthers(std::int64_t ranks) {
+  return ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 0;
+}
+
+/// What the rates and shares of one card come to.
+class Clock {
+ public:
+  Clock(const Workload& workload, const Gpu& gpu, const Fabric& fabric, const Efficiencies& efficiencies)
+      : parallel_(workload.parallel), gpu_(gpu), fabric_(fabric), efficiencies_(efficiencies) {
+    const double unmeasured = efficiencies[Constant::kUnmeasuredShare];
+    const double share = efficiencies.Of(gpu.architecture).matmul_share;
+    const Dtype wanted = workload.precision.compute == Dtype::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
+    rate_ = share * MatrixRate(gpu, wanted, unmeasured);
+    rate_fp32_ = share * MatrixRate(gpu, Dtype::kFp32, unmeasured);
+    const bool casts = workload.habits.fp8_operands == Fp8Operands::kCast;
+    rate_fp8_ = share * efficiencies[casts ? Constant::kCastFp8Share : Constant::kFp8Share] *
+                MatrixRate(gpu, Dtype::kFp8, unmeasured);
+    const bool older = CapabilityMajor(gpu) >= 9 && !workload.habits.attention_by_generation;
+    attention_rate_ = rate_ * efficiencies[older ? Constant::kOlderAttentionShare : Constant::kAttentionShare];
+  }
+
+  /// One micro-batch, without the pipeline.
+  void AddMicroBatch(const MicroBatchWork& work, StepTime& time) const {
+    const auto products = [&](double matmul, double fp32, double fp8) {
+      return matmul / rate_ + fp32 / rate_fp32_ + fp8 / rate_fp8_;
+    };
+    At(time, TimeTerm::kRecompute) =
+        products(work.matmul.recompute, work.matmul_fp32.recompute, work.matmul_fp8.recompute) +
+        work.attention.recompute / attention_rate_;
+    At(time, TimeTerm::kMatmul) =
+        products(Once(work.matmul), Once(work.matmul_fp32), Once(work.matmul_fp8)) +
+        efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
+    At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
+    At(time, TimeTerm::kMemory) = work.bytes / (efficiencies_[Constant::kMemoryShare] * gpu_.memory_bytes_per_second);
+    const double busy =
+        time[TimeTerm::kRecompute] + time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
+    double launched = work.kernels * efficiencies_[Constant::kKernelSeconds];
+    if (parallel_.strategy == Strategy::kZero3) launched += work.gathers * efficiencies_[Constant::kGatherSeconds];
+    At(time, TimeTerm::kLaunch) = std::max(0.0, launched - busy);
+    const std::int64_t tensor = parallel_.tensor;
+    At(time, TimeTerm::kTensor) =
+        work.tensor_bytes * ShareOfOthers(tensor) / Achieved(RingBytesPerSecond(fabric_, tensor, 1));
+    At(time, TimeTerm::kExpert) = work.expert_bytes * ShareOfOthers(parallel_.expert) /
+                                  Achieved(ExchangeBytesPerSecond(fabric_, parallel_.expert, tensor));
+  }
+
+  double DataSeconds(const RankCounts& rank, double micro_batches) const {
+    const std::int64_t shards = GathersParameters(parallel_) ? parallel_.Shards() : parallel_.DataRanks();
+    const double bytes = micro_batches * rank.work.gathered_bytes * ShareOfOthers(shards);
+    const double gathered = bytes / Achieved(RingBytesPerSecond(fabric_, shards, parallel_.tensor));
+    const std::int64_t apart = GathersParameters(parallel_) ? shards * parallel_.tensor : parallel_.tensor;
+    const std::int64_t copies = GathersParameters(parallel_) ? parallel_.Replicas() : parallel_.DataRanks();
+    return gathered + rank.reduced_bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
+  }
+
+  double OffloadSeconds(double bytes) const {
+    return bytes / (efficiencies_[Constant::kHostLinkShare] * gpu_.host_bytes_per_second);
+  }
+
+ private:
+  /// Of a bandwidth as printed.
+  double Achieved(double bytes_per_second) const {
+    if (bytes_per_second < fabric_.link_bytes_per_second) {
+      return bytes_per_second * efficiencies_[Constant::kNetworkShare];
+    }
+    return bytes_per_second * efficiencies_[fabric_.by_host ? Constant::kHostLinkShare : Constant::kLinkShare];
+  }
+
+  const Parallel& parallel_;
+  const Gpu& gpu_;
+  const Fabric& fabric_;
+  const Efficiencies& efficiencies_;
+  double rate_ = 1, rate_fp32_ = 1, rate_fp8_ = 1, attention_rate_ = 1;
+};
+
+Bound BoundOf(const StepTime& time) {
+  const double traffic = time[TimeTerm::kTensor] + time[TimeTerm::kExpert] + time[TimeTerm::kData] +
+                         time[TimeTerm::kBubble] + time[TimeTerm::kOffload];
+  if (traffic >= 0.1 * time.seconds) return Bound::kTraffic;
+  if (time[TimeTerm::kLaunch] >= 0.1 * time.seconds) return Bound::kHost;
+  const double compute = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute];
+  return compute >= 0.6 * time.seconds ? Bound::kCompute : Bound::kMemory;
+}
+
+StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& workload, const Clock& clock,
+                  const Gpu& gpu, const Efficiencies& efficiencies) {
+  StepTime time;
+  clock.AddMicroBatch(rank.work, time);
+  double micro_batch = 0;
+  for (double& term : time.terms) {
+    micro_batch += term;
+    term *= micro_batches;
+  }
+  const Parallel& parallel = workload.parallel;
+  At(time, TimeTerm::kBubble) =
+      micro_batch * static_cast<double>(parallel.pipeline - 1) / static_cast<double>(parallel.interleave);
+  const double computed = micro_batch * micro_batches + time[TimeTerm::kBubble];
+  const double traffic = clock.DataSeconds(rank, micro_batches);
+  At(time, TimeTerm::kData) = std::max(efficiencies[Constant::kExposedShare] * traffic,
+                                       traffic - efficiencies[Constant::kHiddenShare] * computed);
+  At(time, TimeTerm::kOffload) = clock.OffloadSeconds(rank.offload_bytes);
+  At(time, TimeTerm::kOptimizer) = (2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained) /
+                                   (efficiencies[Constant::kMemoryShare] * gpu.memory_bytes_per_second);
+  At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
+  for (const double term : time.terms) time.seconds += term;
+  time.bound = BoundOf(time);
+  return time;
+}
+
+double Rate(const MatrixRates& rates, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp8:
+      return rates.fp8;
+    case Dtype::kFp16:
+      return rates.fp16;
+    case Dtype::kBf16:
+      return rates.bf16;
+    default:
+      return rates.fp32;
+  }
+}
+
+}  // namespace
+
+StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& job) {
+  const Parallel& parallel = workload.parallel;
+  StepCounts counts;
+  counts.micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
+  const double data_ranks = static_cast<double>(parallel.DataRanks());
+  for (const TracedRank& rank : job) {
+    RankCounts one;
+    one.work = WorkOf(rank.step, rank.axes, static_cast<double>(parallel.context));
+    one.state_bytes = rank.replay.optimizer_states;
+    one.trained = CountElements(rank.step, rank.step.trained);
+    one.reduced_bytes = ReducedBytes(parallel, one.trained);
+    one.offload_bytes = OffloadBytes(workload, rank);
+    counts.ranks.push_back(one);
+  }
+  const double sequences = static_cast<double>(SequencesOf(workload.task, workload.batch));
+  counts.tokens = sequences * static_cast<double>(workload.batch.sequence_length) * counts.micro_batches * data_ranks /
+                  static_cast<double>(parallel.context);
+  double model = 0;
+  double hardware = 0;
+  for (const RankCounts& rank : counts.ranks) {
+    const Flops flops = AllFlops(rank.work);
+    model += Once(flops);
+    hardware += flops.total();
+  }
+  const double ranks_of_each =
+      counts.micro_batches * static_cast<double>(parallel.gpus) / static_cast<double>(counts.ranks.size());
+  counts.model_flops = model * ranks_of_each;
+  counts.hardware_flops = hardware * ranks_of_each;
+  return counts;
+}
+
+StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu& gpu, const Fabric& fabric,
+                  const Efficiencies& efficiencies) {
+  const Clock clock(workload, gpu, fabric, efficiencies);
+  StepTime slowest;
+  for (const RankCounts& rank : counts.ranks) {
+    const StepTime time = TimeRank(rank, counts.micro_batches, workload, clock, gpu, efficiencies);
+    if (time.seconds > slowest.seconds) slowest = time;
+  }
+  return slowest;
+}
+
+double PrintedRate(const Gpu& gpu, Dtype dtype) {
+  if (const double rate = Rate(gpu.peak, dtype); rate > 0) return rate;
+  if (dtype == Dtype::kFp8) return PrintedRate(gpu, Dtype::kBf16);
+  const double in_16_bits = std::max(gpu.peak.fp16, gpu.peak.bf16);
+  // Cards whose fp32 rate nobody prints: A100 has 19.5 beside 312, H100 67 beside 989.
+  if (dtype == Dtype::kFp32) return in_16_bits / 16;
+  return in_16_bits;
+}
+
+double MatrixRate(const Gpu& gpu, Dtype dtype, double unmeasured_share) {
+  double best = Rate(gpu.measured, dtype);
+  // Both 16-bit types run at one rate on every card that has both.
+  if (best == 0 && dtype == Dtype::kFp16 && gpu.peak.fp16 == gpu.peak.bf16) best = gpu.measured.bf16;
+  if (best > 0) return best;
+  if (dtype == Dtype::kFp8 && gpu.peak.fp8 == 0) return MatrixRate(gpu, Dtype::kBf16, unmeasured_share);
+  return PrintedRate(gpu, dtype) * unmeasured_share;
+}
+
+double Utilization(double flops, double seconds, double gpus, double peak_flops_per_second) {
+  const double possible = seconds * gpus * peak_flops_per_second;
+  return possible > 0 ? flops / possible : 0;
+}
+
+const Efficiencies::Architecture& Efficiencies::Of(const std::string& architecture) const {
+  static const Architecture kAny;
+  const auto is_it = [&](const Architecture& known) { return known.name == architecture; };
+  const auto found = std::find_if(architectures.begin(), architectures.end(), is_it);
+  if (found != architectures.end()) return *found;
+  return architectures.empty() ? kAny : architectures.front();
+}
+
+Range RangeOf(const StepTime& time, const Efficiencies& efficiencies) {
+  const Spread& spread = efficiencies.spreads[static_cast<std::size_t>(time.bound)];
+  return {time.seconds * (1 - spread.low), time.seconds, time.seconds * (1 + spread.high)};
+}
+
+}  // namespace tunefit

@@ -1,0 +1,58 @@
+// Eight GPUs a machine, links of 400, PCIe of 50, a network of 50 bytes a second a GPU.
+#include "core/time/links.h"
+
+#include <gtest/gtest.h>
+
+namespace tunefit {
+namespace {
+
+Gpu Linked(LinkTopology link, std::int64_t link_gpus) {
+  Gpu gpu;
+  gpu.link = link;
+  gpu.link_gpus = link_gpus;
+  gpu.link_bytes_per_second = link == LinkTopology::kNone ? 0 : 400;
+  gpu.host_bytes_per_second = 50;
+  return gpu;
+}
+
+Parallel Of(std::int64_t gpus) {
+  Parallel parallel;
+  parallel.gpus = gpus;
+  return parallel;
+}
+
+TEST(Links, ASwitchJoinsTheMachine) {
+  const Fabric fabric = FabricOf(Linked(LinkTopology::kSwitch, 8), Of(16), 50);
+  EXPECT_EQ(fabric.domain_gpus, 8);
+  EXPECT_EQ(RingBytesPerSecond(fabric, 8, 1), 400);
+}
+
+TEST(Links, ARacksSwitchJoinsMachines) {
+  EXPECT_EQ(FabricOf(Linked(LinkTopology::kSwitch, 72), Of(72), 50).domain_gpus, 72);
+  EXPECT_EQ(FabricOf(Linked(LinkTopology::kSwitch, 72), Of(144), 50).domain_gpus, 72);
+}
+
+TEST(Links, ABridgeJoinsTwo) {
+  EXPECT_FALSE(FabricOf(Linked(LinkTopology::kBridge, 2), Of(2), 50).by_host);
+  const Fabric four = FabricOf(Linked(LinkTopology::kBridge, 2), Of(4), 50);
+  EXPECT_TRUE(four.by_host);
+  EXPECT_EQ(RingBytesPerSecond(four, 4, 1), 50);
+}
+
+TEST(Links, WithoutOneItIsTheHost) { EXPECT_TRUE(FabricOf(Linked(LinkTopology::kNone, 0), Of(2), 50).by_host); }
+
+TEST(Links, RingsShareTheNetworkOfTheirMachine) {
+  const Fabric fabric = FabricOf(Linked(LinkTopology::kSwitch, 8), Of(16), 50);
+  EXPECT_EQ(RingBytesPerSecond(fabric, 16, 1), 400);  // eight NICs of 50
+  EXPECT_EQ(RingBytesPerSecond(fabric, 4, 4), 100);   // two of its ranks are in a machine
+  EXPECT_EQ(RingBytesPerSecond(fabric, 2, 8), 50);
+}
+
+TEST(Links, AnExchangeWaitsForItsOwnShareOfTheNetwork) {
+  const Fabric fabric = FabricOf(Linked(LinkTopology::kSwitch, 8), Of(16), 50);
+  EXPECT_EQ(ExchangeBytesPerSecond(fabric, 8, 1), 400);
+  EXPECT_EQ(ExchangeBytesPerSecond(fabric, 16, 1), 50 / (8.0 / 15));  // 8 of the 15 others are elsewhere
+}
+
+}  // namespace
+}  // namespace tunefit

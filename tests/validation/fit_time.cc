@@ -1,0 +1,244 @@
+#include "tests/validation/fit_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace tunefit::validation {
+namespace {
+
+/// A row that is off by more says nothing more: another mechanism is at work there.
+constexpr double kMostError = 0.6;
+
+/// Where the search begins, and what a value may not exceed. Shares are of what is printed.
+struct Start {
+  double value, most;
+};
+constexpr std::array<Start, kConstantCount> kStarts = {{{0.82, 1},
+                                                        {0.9, 1.3},
+                                                        {0.8, 1.3},
+                                                        {0.5, 1},
+                                                        {0.4, 1},
+                                                        {0.6, 1},
+                                                        {0.8, 1},
+                                                        {1e-5, 1e-3},
+                                                        {2e-4, 1e-2},
+                                                        {0.8, 1},
+                                                        {0.7, 1},
+                                                        {0.8, 1},
+                                                        {0.1, 1},
+                                                        {0.6, 1},
+                                                        {0.05, 1}}};
+constexpr double kFactors[] = {0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 1.01, 1.03, 1.07, 1.15, 1.4, 2};
+
+/// What a GPU's share of its machines' network usually is (catalog/interconnects.json: HDR, NDR, 100 Gb/s).
+Efficiencies Begin() {
+  Efficiencies begin;
+  for (int i = 0; i < kConstantCount; ++i)
+    begin.constants[static_cast<std::size_t>(i)] = kStarts[static_cast<std::size_t>(i)].value;
+  begin.architectures = {{"", 0.75, 12.5e9},     {"Ampere", 0.85, 25e9},   {"Ada", 0.9, 12.5e9},
+                         {"Hopper", 0.75, 50e9}, {"Blackwell", 0.7, 50e9}, {"CDNA3", 0.75, 50e9}};
+  return begin;
+}
+
+double Loss(const std::vector<const TimedRow*>& rows, const Efficiencies& efficiencies) {
+  double sum = 0;
+  double weights = 0;
+  for (const TimedRow* row : rows) {
+    const double error = std::abs(std::log(TimeOf(*row, efficiencies).seconds / row->seconds));
+    sum += row->weight * std::min(error, kMostError);
+    weights += row->weight;
+  }
+  return sum / weights;
+}
+
+/// One value after another by factors, as long as the loss falls.
+Efficiencies Fit(const std::vector<const TimedRow*>& rows, Efficiencies best) {
+  double loss = Loss(rows, best);
+  const auto improve = [&](double& value, double most) {
+    const double from = value;
+    double kept = from;
+    for (const double factor : kFactors) {
+      value = std::min(from * factor, most);
+      const double other = Loss(rows, best);
+      if (other >= loss) continue;
+      loss = other;
+      kept = value;
+    }
+    value = kept;
+  };
+  for (double before = loss + 1; before - loss > 1e-5;) {
+    before = loss;
+    for (int i = 0; i < kConstantCount; ++i) {
+      improve(best.constants[static_cast<std::size_t>(i)], kStarts[static_cast<std::size_t>(i)].most);
+    }
+    for (Efficiencies::Architecture& architecture : best.architectures) improve(architecture.matmul_share, 1.1);
+  }
+  return best;
+}
+
+double Quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+}
+
+/// The narrowest interval around the estimate that holds so many of the measured runs.
+constexpr double kShareInside = 0.92;
+
+Spread SpreadOf(std::vector<double> ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  const auto inside = static_cast<std::size_t>(std::ceil(kShareInside * static_cast<double>(ratios.size())));
+  Spread best{1, 1e9};
+  for (std::size_t first = 0; inside > 0 && first + inside <= ratios.size(); ++first) {
+    const Spread spread{std::max(0.0, 1 - ratios[first]), std::max(0.0, ratios[first + inside - 1] - 1)};
+    if (spread.low + spread.high < best.low + best.high) best = spread;
+  }
+  return best;
+}
+
+void FitSpreads(const std::vector<TimedRow>& rows, Efficiencies& fitted) {
+  std::array<std::vector<double>, kBoundCount> ratios;
+  for (const TimedRow& row : rows) {
+    const StepTime time = TimeOf(row, fitted);
+    ratios[static_cast<std::size_t>(time.bound)].push_back(row.seconds / time.seconds);
+  }
+  for (std::size_t i = 0; i < ratios.size(); ++i) fitted.spreads[i] = SpreadOf(ratios[i]);
+}
+
+std::string Rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// catalog/efficiencies.json.
+void PrintJson(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::printf("{\n\"constants\":{");
+  for (std::size_t i = 0; i < kConstantCount; ++i) {
+    std::printf("%s\"%s\":%s", i == 0 ? "" : ",", kConstantNames[i], Rounded(fitted.constants[i]).c_str());
+  }
+  std::printf("},\n\"architectures\":[\n");
+  for (std::size_t i = 0; i < fitted.architectures.size(); ++i) {
+    const Efficiencies::Architecture& row = fitted.architectures[i];
+    std::printf("{\"architecture\":\"%s\",\"matmul_share\":%s,\"network_GBps\":%s}%s\n", row.name.c_str(),
+                Rounded(row.matmul_share).c_str(), Rounded(row.network_bytes_per_second / 1e9).c_str(),
+                i + 1 < fitted.architectures.size() ? "," : "");
+  }
+  std::printf("],\n\"spreads\":{");
+  for (std::size_t i = 0; i < kBoundCount; ++i) {
+    std::printf("%s\"%s\":{\"low\":%s,\"high\":%s}", i == 0 ? "" : ",", kBoundNames[i],
+                Rounded(fitted.spreads[i].low).c_str(), Rounded(fitted.spreads[i].high).c_str());
+  }
+  std::map<std::string, int> of_source;
+  for (const TimedRow& row : rows) ++of_source[row.source];
+  std::printf("},\n\"runs\":[\n");
+  std::size_t left = of_source.size();
+  for (const auto& [source, count] : of_source) {
+    std::printf("{\"source\":\"%s\",\"rows\":%d}%s\n", source.c_str(), count, --left > 0 ? "," : "");
+  }
+  std::printf("]\n}\n");
+}
+
+void PrintRanges(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::vector<double> widths;
+  double inside = 0;
+  for (const TimedRow& row : rows) {
+    const Range range = RangeOf(TimeOf(row, fitted), fitted);
+    if (row.seconds >= range.low && row.seconds <= range.high) inside += 1;
+    widths.push_back((range.high - range.low) / 2 / range.expected);
+  }
+  std::fprintf(stderr, "inside the range %.1f %%, median half-width %.1f %%\n",
+               100 * inside / static_cast<double>(rows.size()), 100 * Quantile(widths, 0.5));
+}
+
+void PrintGroup(const std::string& title, const std::vector<double>& ratios) {
+  std::vector<double> errors;
+  for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1));
+  std::fprintf(stderr, "%-96s %4zu  bias %5.2f  error %5.1f %5.1f %%  %.2f .. %.2f\n", title.c_str(), ratios.size(),
+               Quantile(ratios, 0.5), 100 * Quantile(errors, 0.5), 100 * Quantile(errors, 0.9), Quantile(ratios, 0),
+               Quantile(ratios, 1));
+}
+
+template <typename KeyOf>
+void PrintBy(const char* title, const std::vector<TimedRow>& rows, const Efficiencies& fitted, KeyOf key_of) {
+  std::map<std::string, std::vector<double>> groups;
+  for (const TimedRow& row : rows) groups[key_of(row)].push_back(TimeOf(row, fitted).seconds / row.seconds);
+  std::fprintf(stderr, "\n%s\n", title);
+  for (const auto& [name, ratios] : groups) PrintGroup(name, ratios);
+}
+
+/// The error of each source when the others were fitted without it.
+void PrintLeftOut(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::set<std::string> sources;
+  for (const TimedRow& row : rows) sources.insert(row.source);
+  std::vector<double> all;
+  std::fprintf(stderr, "\nsources left out\n");
+  for (const std::string& source : sources) {
+    std::vector<const TimedRow*> others;
+    for (const TimedRow& row : rows) {
+      if (row.source != source) others.push_back(&row);
+    }
+    const Efficiencies without = Fit(others, fitted);
+    std::vector<double> ratios;
+    for (const TimedRow& row : rows) {
+      if (row.source == source) ratios.push_back(TimeOf(row, without).seconds / row.seconds);
+    }
+    PrintGroup(source, ratios);
+    all.insert(all.end(), ratios.begin(), ratios.end());
+  }
+  PrintGroup("all", all);
+}
+
+/// Every row: published seconds, the estimate's share of them, and its terms in percent.
+void PrintRows(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::fprintf(stderr, "\nrows: seconds, estimate over measured, bound, terms in percent (");
+  for (const char* name : kTimeTermNames) std::fprintf(stderr, " %s", name);
+  std::fprintf(stderr, ")\n");
+  for (const TimedRow& row : rows) {
+    const StepTime time = TimeOf(row, fitted);
+    std::fprintf(stderr, "%-70s %9.4g %5.2f %-8s", row.id.c_str(), row.seconds, time.seconds / row.seconds,
+                 kBoundNames[static_cast<std::size_t>(time.bound)]);
+    for (const double term : time.terms) std::fprintf(stderr, " %3.0f", 100 * term / time.seconds);
+    std::fprintf(stderr, "\n");
+  }
+}
+
+}  // namespace
+
+int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
+  const std::vector<TimedRow> rows = ReadTimedRows(paths, catalog);
+  std::vector<const TimedRow*> all;
+  for (const TimedRow& row : rows) all.push_back(&row);
+  Efficiencies fitted = Fit(all, Begin());
+  FitSpreads(rows, fitted);
+  PrintJson(rows, fitted);
+  for (int i = 0; i < kConstantCount; ++i) {
+    std::fprintf(stderr, "%-20s %.4g\n", kConstantNames[static_cast<std::size_t>(i)],
+                 fitted.constants[static_cast<std::size_t>(i)]);
+  }
+  for (const Efficiencies::Architecture& architecture : fitted.architectures) {
+    std::fprintf(stderr, "%-20s %.4g\n", architecture.name.c_str(), architecture.matmul_share);
+  }
+  for (std::size_t i = 0; i < kBoundCount; ++i) {
+    std::fprintf(stderr, "%-20s -%.3f +%.3f\n", kBoundNames[i], fitted.spreads[i].low, fitted.spreads[i].high);
+  }
+  PrintRanges(rows, fitted);
+  PrintBy("all", rows, fitted, [](const TimedRow&) { return std::string(); });
+  PrintBy("by architecture", rows, fitted, [](const TimedRow& row) { return row.card->architecture; });
+  PrintBy("by method", rows, fitted, [](const TimedRow& row) { return row.method; });
+  PrintBy("by what bounds it", rows, fitted, [&](const TimedRow& row) {
+    return std::string(kBoundNames[static_cast<std::size_t>(TimeOf(row, fitted).bound)]);
+  });
+  PrintBy("by source", rows, fitted, [](const TimedRow& row) { return row.source; });
+  PrintBy("by group", rows, fitted, [](const TimedRow& row) {
+    return row.source.substr(0, 26) + " " + row.gpu + " " + row.layout + " " + row.method + " " + row.dtype;
+  });
+  PrintLeftOut(rows, fitted);
+  PrintRows(rows, fitted);
+  return 0;
+}
+
+}  // namespace tunefit::validation

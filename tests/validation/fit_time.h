@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/codec/catalog.h"
+#include "core/time/step_time.h"
+
+namespace tunefit::validation {
+
+/// A run whose speed somebody published, counted.
+struct TimedRow {
+  std::string id, source, gpu, method, layout, dtype;
+  Workload workload;
+  const Gpu* card = nullptr;
+  StepCounts counts;
+  double seconds = 0;  ///< of one optimizer step, as published
+  double weight = 1;   ///< in the fit: rows of one source together weigh the root of their number
+};
+
+/// Rows of quality A and B with a throughput or step time. Those that the core refuses are named on standard error.
+std::vector<TimedRow> ReadTimedRows(const std::vector<std::string>& paths, const Catalog& catalog);
+
+/// The estimate of a row's step under these constants.
+StepTime TimeOf(const TimedRow& row, const Efficiencies& efficiencies);
+
+/// Fits catalog/efficiencies.json and prints it; errors by group, and of sources left out, on standard error.
+int FitTime(const std::vector<std::string>& paths, const Catalog& catalog);
+
+}  // namespace tunefit::validation
