@@ -11,6 +11,7 @@
 #include "core/codec/request.h"
 #include "core/codec/request_words.h"
 #include "core/memory/estimate.h"
+#include "core/model/parameters.h"
 
 namespace tunefit {
 namespace {
@@ -48,6 +49,39 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   return answer;
 }
 
+/// Services train adapters and whole models on examples; whatever else a request asks of them has no price.
+TunedModel ModelForServices(const Workload& workload) {
+  TunedModel model;
+  const MethodKind kind = workload.method.kind;
+  const bool trains = workload.task == Task::kSft || workload.task == Task::kPretrain;
+  if (!trains || (kind != MethodKind::kLora && kind != MethodKind::kFull)) return model;
+  model.method = kind == MethodKind::kLora ? TuningMethod::kLora : TuningMethod::kFull;
+  model.parameters = static_cast<double>(CountParameters(workload.architecture).total());
+  return model;
+}
+
+/// The cost of a run whose hours are known, and its remarks among the reading's.
+void AddCost(RequestReading& reading, const Catalog& catalog, const Market& market, Answer& answer) {
+  if (!answer.time || !answer.time->run || answer.time->total_seconds->low <= 0 || reading.dataset.epochs <= 0) {
+    return;
+  }
+  const RunLength& length = *answer.time->run;
+  CostedRun run;
+  run.gpu = reading.gpu;
+  run.time.seconds = *answer.time->total_seconds;
+  run.time.padded_tokens = length.computed_tokens;
+  run.time.trained_tokens = length.trained_tokens;
+  run.time.gpus = reading.workload.parallel.gpus;
+  run.model = ModelForServices(reading.workload);
+  Machine machine;
+  if (reading.completed.server) {
+    machine = MachineOf(*market.FindServer(*reading.completed.server), catalog);
+    run.machine = &machine;
+  }
+  answer.cost = EstimateCost(run, market.prices, reading.completed.prices, reading.issues);
+  answer.disk = DiskOf(answer.memory.disk_bytes, 1, length.trained_tokens / reading.dataset.epochs);
+}
+
 }  // namespace
 
 std::string Init(std::string_view catalog) {
@@ -73,9 +107,11 @@ std::string Estimate(std::string_view request) {
   const std::optional<Catalog>& catalog = TheCatalog();
   if (!catalog) return WriteInvalidReport(NotInitialised());
   const std::optional<Market>& market = TheMarket();
-  const RequestReading reading = ReadRequest(request, *catalog, market ? &*market : nullptr);
+  RequestReading reading = ReadRequest(request, *catalog, market ? &*market : nullptr);
   if (HasError(reading.issues)) return WriteInvalidReport(reading.issues);
-  return WriteReport(reading, Ask(reading, *catalog), *catalog);
+  Answer answer = Ask(reading, *catalog);
+  if (market) AddCost(reading, *catalog, *market, answer);
+  return WriteReport(reading, answer, *catalog);
 }
 
 std::string Describe() {

@@ -98,7 +98,7 @@ void WriteFit(JsonWriter& writer, const Gpu* gpu, const Answer& answer) {
   writer.EndObject();
 }
 
-void WriteSources(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog) {
+void WriteSources(JsonWriter& writer, const RequestReading& reading, const Answer& answer, const Catalog& catalog) {
   std::vector<std::string_view> ids(reading.stack->source_ids.begin(), reading.stack->source_ids.end());
   if (reading.model != nullptr) {
     ids.insert(ids.end(), reading.model->source_ids.begin(), reading.model->source_ids.end());
@@ -107,6 +107,7 @@ void WriteSources(JsonWriter& writer, const RequestReading& reading, const Catal
   for (const CatalogFormula& formula : catalog.formulas) {
     ids.insert(ids.end(), formula.source_ids.begin(), formula.source_ids.end());
   }
+  if (answer.cost) AddCostSources(*answer.cost, ids);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   writer.Key("sources");
@@ -191,10 +192,11 @@ std::string WriteReport(const RequestReading& reading, const Answer& answer, con
   WriteMemory(writer, reading, catalog, answer);
   WriteFit(writer, reading.gpu, answer);
   WriteTime(writer, reading, answer.time);
-  writer.Null("cost");
+  WriteCost(writer, answer.cost ? &*answer.cost : nullptr, answer.disk ? &*answer.disk : nullptr, catalog,
+            reading.full_detail);
   writer.Key("advice");
   writer.Raw("[]");
-  if (reading.full_detail) WriteSources(writer, reading, catalog);
+  if (reading.full_detail) WriteSources(writer, reading, answer, catalog);
   writer.EndObject();
   return writer.Take();
 }

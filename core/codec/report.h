@@ -5,6 +5,7 @@
 
 #include "core/codec/catalog.h"
 #include "core/codec/request.h"
+#include "core/cost/cost_report.h"
 #include "core/memory/estimate.h"
 #include "core/time/run.h"
 
@@ -16,6 +17,8 @@ struct Answer {
   std::vector<RankMemory> ranks;     ///< where the request asked for them
   std::optional<Limits> limits;      ///< where the request asked for them and names a GPU
   std::optional<TimeEstimate> time;  ///< where the request names a GPU, and the run's time is modelled
+  std::optional<CostReport> cost;    ///< where hours are known, and the catalog's second part has been read
+  std::optional<DiskUse> disk;       ///< the same
 };
 
 /// The report of a request with an error among its issues: status, issues, and nothing else that is not null.

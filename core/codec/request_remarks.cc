@@ -149,16 +149,17 @@ void NoteWithoutEffect(RequestReading& reading) {
   NoteParallel(reading, request.parallel);
 }
 
-/// Fields of the contract whose part of the report does not exist yet.
+/// Fields of the contract whose part of the report does not exist yet; a cost needs hours, and these a card and data.
 void NoteUnused(RequestReading& reading) {
   const RequestFields& request = reading.completed;
   const auto note = [&](const char* field, bool present) {
     if (!present) return;
     AddIssue(reading.issues, "not_modelled", field, Join({field, " is not used yet."}), {}, Severity::kNote);
   };
-  note("hardware.server", request.server.has_value());
+  const bool costed = reading.gpu != nullptr && (reading.dataset.examples || reading.dataset.tokens);
+  note("hardware.server", request.server.has_value() && !costed);
   note("hardware.interconnect", request.interconnect.has_value());
-  note("pricing", request.pricing != nullptr);
+  note("pricing", request.pricing != nullptr && !costed);
   if (reading.gpu == nullptr) return;
   const auto untimed = [&](const char* field, const char* why) {
     AddIssue(reading.issues, "not_modelled", field, why, {}, Severity::kNote);

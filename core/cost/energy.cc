@@ -39,7 +39,8 @@ std::optional<EnergyUse> EnergyOf(const CostedRun& run, const CostDefaults& defa
                                   Currency currency) {
   if (run.gpu->board_power_watts <= 0) return {};
   EnergyUse use;
-  use.gpu_watts = GpuWatts(run.time.gpus, run.gpu->board_power_watts, run.time.gpu_load_share);
+  use.gpu_watts = GpuWatts(run.time.gpus, run.gpu->board_power_watts, run.time.gpu_load_share.value_or(1));
+  if (!run.time.gpu_load_share) use.notes.Add(CostNote::kFullLoad);
   if (run.machine != nullptr) {
     const std::int64_t machines = MachinesFor(run.time.gpus, run.machine->gpus_max);
     use.host_watts = static_cast<double>(machines) * run.machine->host_watts;

@@ -12,7 +12,7 @@ constexpr double kTokensOfAPrice = 1e6;
 
 bool Trains(const TokenService& service, const TunedModel& model) {
   const bool method = service.method == model.method || service.method == TuningMethod::kNotSaid;
-  return method && service.parameters_max > 0 && model.parameters <= service.parameters_max;
+  return method && model.parameters > 0 && model.parameters <= service.parameters_max;
 }
 
 /// The same provider has a price for smaller models that holds this one too, or a newer price for the same.
