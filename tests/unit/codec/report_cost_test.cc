@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/codec/api.h"
 #include "core/codec/market.h"
 #include "core/codec/report_parts.h"
 #include "tests/support/files.h"
@@ -220,6 +221,33 @@ TEST(WriteCost, IsNullWithoutAReport) {
   WriteCost(writer, nullptr, nullptr, Catalog(), true);
   writer.EndObject();
   EXPECT_EQ(writer.Take(), R"({"cost":null})");
+}
+
+TEST(Estimate, HasACostWhereHoursAndPricesAreKnown) {
+  const std::string request = R"({"version":1,"model":"qwen3-8b","hardware":{"gpu":"a10g"},)"
+                              R"("dataset":{"examples":1000,"epochs":2},"pricing":{"currency":"USD","trials":1}})";
+  const auto cost_of = [](const std::string& text) { return Json::parse(Estimate(text), nullptr, false)["cost"]; };
+  Init(test::ReadFile(TUNEFIT_CATALOG));
+  EXPECT_TRUE(cost_of(request).is_null()) << "the market has not been read";
+  InitMarket(test::ReadFile(TUNEFIT_MARKET));
+  const Json report = Json::parse(Estimate(request), nullptr, false);
+  EXPECT_EQ(report["issues"], Json::array());
+  EXPECT_EQ(report["cost"]["currency"], "USD");
+  const Json& rented = report["cost"]["rented"][0];
+  EXPECT_NEAR(rented["cost"]["expected"].get<double>(),
+              rented["price_per_hour"].get<double>() * report["time"]["total_hours"]["expected"].get<double>(), 1e-9);
+  EXPECT_TRUE(report["sources"].contains(rented["source_ids"][0].get<std::string>()));
+  const auto without = [&](const char* key) {
+    Json changed = Json::parse(request, nullptr, false);
+    changed.erase(key);
+    return changed.dump();
+  };
+  EXPECT_TRUE(cost_of(without("dataset")).is_null());
+  EXPECT_TRUE(cost_of(without("hardware")).is_null());
+  EXPECT_TRUE(cost_of(without("pricing")).is_object());
+  const Json unused = Json::parse(Estimate(without("dataset")), nullptr, false)["issues"];
+  ASSERT_EQ(unused.size(), 1U);
+  EXPECT_EQ(unused[0]["field"], "pricing");
 }
 
 TEST(VendorsPrices, StandBeforeAllOthers) {
