@@ -36,8 +36,7 @@ constexpr double kFactors[] = {0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 1.01, 1.03, 1.0
 /// What a GPU's share of its machines' network usually is (catalog/interconnects.json: HDR, NDR, 100 Gb/s).
 Efficiencies Begin() {
   Efficiencies begin;
-  for (int i = 0; i < kConstantCount; ++i)
-    begin.constants[static_cast<std::size_t>(i)] = kStarts[static_cast<std::size_t>(i)].value;
+  for (std::size_t i = 0; i < kConstantCount; ++i) begin.constants[i] = kStarts[i].value;
   begin.architectures = {{"", 0.75, 12.5e9},     {"Ampere", 0.85, 25e9},   {"Ada", 0.9, 12.5e9},
                          {"Hopper", 0.75, 50e9}, {"Blackwell", 0.7, 50e9}, {"CDNA3", 0.75, 50e9}};
   return begin;

@@ -28,7 +28,7 @@ std::string TextOr(const Json& object, const char* key, const std::string& other
 /// Seconds of one optimizer step, from whatever a source prints; 0 where it prints none of these.
 double StepSeconds(const Json& measured, const Workload& workload) {
   const Parallel& parallel = workload.parallel;
-  const auto data = static_cast<double>(parallel.DataRanks() / parallel.context);
+  const double data = static_cast<double>(parallel.DataRanks()) / static_cast<double>(parallel.context);
   const double local =
       static_cast<double>(workload.batch.per_device) * data * static_cast<double>(workload.batch.gradient_accumulation);
   const double sequences = NumberOr(measured, "global_batch_sequences", local);

@@ -163,8 +163,8 @@ TEST(Schema, OfTheFirstPart) {
     return issues;
   };
   Probe probe(Json::parse(test::Completed(test::ReadSmallCatalog("minimal.json")), nullptr, false), read);
-  for (const char* table :
-       {"meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas", "overheads", "efficiencies"}) {
+  for (const char* table : {"meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas",
+                            "overheads", "efficiencies"}) {
     probe.VisitTable(table);
   }
   EXPECT_GT(probe.count(), 2000);
