@@ -188,7 +188,7 @@ void AddNames(Catalog& catalog) {
 MatrixRates RatesOf(const ObjectReader& row, std::string_view key) {
   const ObjectReader rates(row, key);
   const auto flops = [&rates](std::string_view dtype) { return NumberOf(rates, dtype) * kTera; };
-  return {flops("fp32"), flops("tf32"), flops("fp16"), flops("bf16"), flops("fp8")};
+  return {flops("fp32"), flops("fp16"), flops("bf16"), flops("fp8")};
 }
 
 /// One way, of one lane, by generation (PCI-SIG: 8, 16 and 32 GT/s under 128b/130b; 64 and 128 under flits of 242 in

@@ -180,7 +180,7 @@ MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<Traced
 std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<RankMemory> ranks;
   for (Workload& share : AllRanks(workload)) {
-    TracedRank rank = TraceRank(std::move(share));
+    const TracedRank rank = TraceRank(std::move(share));
     const MemoryEstimate estimate = EstimateBytes(rank, gpu, overheads);
     ranks.push_back({static_cast<std::int64_t>(ranks.size()), rank.workload.architecture.layers(),
                      PassesInFlight(rank.step), estimate.phases, estimate.allocated, estimate.reserved,

@@ -11,7 +11,6 @@ namespace tunefit {
 /// Dense operations of the matrix units a second, by what they multiply; 0 where there are none or nobody says.
 struct MatrixRates {
   double fp32 = 0;
-  double tf32 = 0;
   double fp16 = 0;
   double bf16 = 0;
   double fp8 = 0;

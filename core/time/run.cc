@@ -33,8 +33,8 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
                           const Efficiencies& efficiencies, const Dataset& dataset) {
   TimeEstimate estimate;
   const StepCounts counts = CountStep(workload, job);
-  estimate.fabric = FabricOf(gpu, workload.parallel, efficiencies.Of(gpu.architecture).network_bytes_per_second);
-  estimate.step = TimeStep(counts, workload, gpu, estimate.fabric, efficiencies);
+  const Fabric fabric = FabricOf(gpu, workload.parallel, efficiencies.Of(gpu.architecture).network_bytes_per_second);
+  estimate.step = TimeStep(counts, workload, gpu, fabric, efficiencies);
   estimate.step_seconds = RangeOf(estimate.step, efficiencies);
   estimate.tokens_per_step = counts.tokens;
   const double peak = PrintedRate(gpu, workload.precision.fp8_products ? Dtype::kFp8 : workload.precision.compute);

@@ -38,7 +38,6 @@ struct TimeEstimate {
   double tokens_per_step = 0;  ///< of all GPUs, padding included
   double model_flops_utilization = 0;
   double hardware_flops_utilization = 0;
-  Fabric fabric;
   std::optional<RunLength> run;
   std::optional<Range> total_seconds;
 };

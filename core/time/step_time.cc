@@ -94,7 +94,7 @@ class Clock {
         products(Once(work.matmul), Once(work.matmul_fp32), Once(work.matmul_fp8)) +
         efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
     At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
-    At(time, TimeTerm::kMemory) = work.bytes / (efficiencies_[Constant::kMemoryShare] * gpu_.memory_bytes_per_second);
+    At(time, TimeTerm::kMemory) = MemorySeconds(work.bytes);
     const double busy =
         time[TimeTerm::kRecompute] + time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
     double launched = work.kernels * efficiencies_[Constant::kKernelSeconds];
@@ -108,12 +108,18 @@ class Clock {
   }
 
   double DataSeconds(const RankCounts& rank, double micro_batches) const {
-    const std::int64_t shards = GathersParameters(parallel_) ? parallel_.Shards() : parallel_.DataRanks();
+    const bool gathers = GathersParameters(parallel_);
+    const std::int64_t tensor = parallel_.tensor;
+    const std::int64_t shards = gathers ? parallel_.Shards() : parallel_.DataRanks();
     const double bytes = micro_batches * rank.work.gathered_bytes * ShareOfOthers(shards);
-    const double gathered = bytes / Achieved(RingBytesPerSecond(fabric_, shards, parallel_.tensor));
-    const std::int64_t apart = GathersParameters(parallel_) ? shards * parallel_.tensor : parallel_.tensor;
-    const std::int64_t copies = GathersParameters(parallel_) ? parallel_.Replicas() : parallel_.DataRanks();
+    const double gathered = bytes / Achieved(RingBytesPerSecond(fabric_, shards, tensor));
+    const std::int64_t apart = gathers ? shards * tensor : tensor;
+    const std::int64_t copies = gathers ? parallel_.Replicas() : parallel_.DataRanks();
     return gathered + rank.reduced_bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
+  }
+
+  double MemorySeconds(double bytes) const {
+    return bytes / (efficiencies_[Constant::kMemoryShare] * gpu_.memory_bytes_per_second);
   }
 
   double OffloadSeconds(double bytes) const {
@@ -146,7 +152,7 @@ Bound BoundOf(const StepTime& time) {
 }
 
 StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& workload, const Clock& clock,
-                  const Gpu& gpu, const Efficiencies& efficiencies) {
+                  const Efficiencies& efficiencies) {
   StepTime time;
   clock.AddMicroBatch(rank.work, time);
   double micro_batch = 0;
@@ -162,8 +168,7 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& 
   At(time, TimeTerm::kData) = std::max(efficiencies[Constant::kExposedShare] * traffic,
                                        traffic - efficiencies[Constant::kHiddenShare] * computed);
   At(time, TimeTerm::kOffload) = clock.OffloadSeconds(rank.offload_bytes);
-  At(time, TimeTerm::kOptimizer) = (2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained) /
-                                   (efficiencies[Constant::kMemoryShare] * gpu.memory_bytes_per_second);
+  At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained);
   At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
   for (const double term : time.terms) time.seconds += term;
   time.bound = BoundOf(time);
@@ -221,7 +226,7 @@ StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu&
   const Clock clock(workload, gpu, fabric, efficiencies);
   StepTime slowest;
   for (const RankCounts& rank : counts.ranks) {
-    const StepTime time = TimeRank(rank, counts.micro_batches, workload, clock, gpu, efficiencies);
+    const StepTime time = TimeRank(rank, counts.micro_batches, workload, clock, efficiencies);
     if (time.seconds > slowest.seconds) slowest = time;
   }
   return slowest;

@@ -70,18 +70,10 @@ Efficiencies Fit(const std::vector<const TimedRow*>& rows, Efficiencies best) {
   };
   for (double before = loss + 1; before - loss > 1e-5;) {
     before = loss;
-    for (int i = 0; i < kConstantCount; ++i) {
-      improve(best.constants[static_cast<std::size_t>(i)], kStarts[static_cast<std::size_t>(i)].most);
-    }
+    for (std::size_t i = 0; i < kConstantCount; ++i) improve(best.constants[i], kStarts[i].most);
     for (Efficiencies::Architecture& architecture : best.architectures) improve(architecture.matmul_share, 1.1);
   }
   return best;
-}
-
-double Quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 /// The narrowest interval around the estimate that holds so many of the measured runs.
@@ -141,39 +133,35 @@ void PrintJson(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
   std::printf("]\n}\n");
 }
 
-void PrintRanges(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
-  std::vector<double> widths;
-  double inside = 0;
-  for (const TimedRow& row : rows) {
-    const Range range = RangeOf(TimeOf(row, fitted), fitted);
-    if (row.seconds >= range.low && row.seconds <= range.high) inside += 1;
-    widths.push_back((range.high - range.low) / 2 / range.expected);
-  }
-  std::fprintf(stderr, "inside the range %.1f %%, median half-width %.1f %%\n",
-               100 * inside / static_cast<double>(rows.size()), 100 * Quantile(widths, 0.5));
+void PrintGroup(const std::string& title, const std::vector<Sample>& samples) {
+  const auto by_error = [](const Sample& a, const Sample& b) { return a.error < b.error; };
+  const auto [lowest, highest] = std::minmax_element(samples.begin(), samples.end(), by_error);
+  const Summary summary = Summarize(samples);
+  std::fprintf(stderr, "%-96s %4d  bias %5.2f  error %5.1f %5.1f %%  %.2f .. %.2f\n", title.c_str(), summary.rows,
+               1 + summary.bias, 100 * summary.median, 100 * summary.p90, 1 + lowest->error, 1 + highest->error);
 }
 
-void PrintGroup(const std::string& title, const std::vector<double>& ratios) {
-  std::vector<double> errors;
-  for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1));
-  std::fprintf(stderr, "%-96s %4zu  bias %5.2f  error %5.1f %5.1f %%  %.2f .. %.2f\n", title.c_str(), ratios.size(),
-               Quantile(ratios, 0.5), 100 * Quantile(errors, 0.5), 100 * Quantile(errors, 0.9), Quantile(ratios, 0),
-               Quantile(ratios, 1));
+void PrintRanges(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::vector<Sample> samples;
+  for (const TimedRow& row : rows) samples.push_back(Compare(row, fitted));
+  const Summary summary = Summarize(samples);
+  std::fprintf(stderr, "inside the range %.1f %%, median half-width %.1f %%\n", 100 * summary.inside,
+               100 * summary.half_width);
 }
 
 template <typename KeyOf>
 void PrintBy(const char* title, const std::vector<TimedRow>& rows, const Efficiencies& fitted, KeyOf key_of) {
-  std::map<std::string, std::vector<double>> groups;
-  for (const TimedRow& row : rows) groups[key_of(row)].push_back(TimeOf(row, fitted).seconds / row.seconds);
+  std::map<std::string, std::vector<Sample>> groups;
+  for (const TimedRow& row : rows) groups[key_of(row)].push_back(Compare(row, fitted));
   std::fprintf(stderr, "\n%s\n", title);
-  for (const auto& [name, ratios] : groups) PrintGroup(name, ratios);
+  for (const auto& [name, samples] : groups) PrintGroup(name, samples);
 }
 
 /// The error of each source when the others were fitted without it.
 void PrintLeftOut(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
   std::set<std::string> sources;
   for (const TimedRow& row : rows) sources.insert(row.source);
-  std::vector<double> all;
+  std::vector<Sample> all;
   std::fprintf(stderr, "\nsources left out\n");
   for (const std::string& source : sources) {
     std::vector<const TimedRow*> others;
@@ -181,12 +169,12 @@ void PrintLeftOut(const std::vector<TimedRow>& rows, const Efficiencies& fitted)
       if (row.source != source) others.push_back(&row);
     }
     const Efficiencies without = Fit(others, fitted);
-    std::vector<double> ratios;
+    std::vector<Sample> samples;
     for (const TimedRow& row : rows) {
-      if (row.source == source) ratios.push_back(TimeOf(row, without).seconds / row.seconds);
+      if (row.source == source) samples.push_back(Compare(row, without));
     }
-    PrintGroup(source, ratios);
-    all.insert(all.end(), ratios.begin(), ratios.end());
+    PrintGroup(source, samples);
+    all.insert(all.end(), samples.begin(), samples.end());
   }
   PrintGroup("all", all);
 }
@@ -214,9 +202,8 @@ int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
   Efficiencies fitted = Fit(all, Begin());
   FitSpreads(rows, fitted);
   PrintJson(rows, fitted);
-  for (int i = 0; i < kConstantCount; ++i) {
-    std::fprintf(stderr, "%-20s %.4g\n", kConstantNames[static_cast<std::size_t>(i)],
-                 fitted.constants[static_cast<std::size_t>(i)]);
+  for (std::size_t i = 0; i < kConstantCount; ++i) {
+    std::fprintf(stderr, "%-20s %.4g\n", kConstantNames[i], fitted.constants[i]);
   }
   for (const Efficiencies::Architecture& architecture : fitted.architectures) {
     std::fprintf(stderr, "%-20s %.4g\n", architecture.name.c_str(), architecture.matmul_share);

@@ -5,6 +5,7 @@
 
 #include "core/codec/catalog.h"
 #include "core/time/step_time.h"
+#include "tests/validation/statistics.h"
 
 namespace tunefit::validation {
 
@@ -23,6 +24,9 @@ std::vector<TimedRow> ReadTimedRows(const std::vector<std::string>& paths, const
 
 /// The estimate of a row's step under these constants.
 StepTime TimeOf(const TimedRow& row, const Efficiencies& efficiencies);
+
+/// The published step against the estimate and its range.
+Sample Compare(const TimedRow& row, const Efficiencies& efficiencies);
 
 /// Fits catalog/efficiencies.json and prints it; errors by group, and of sources left out, on standard error.
 int FitTime(const std::vector<std::string>& paths, const Catalog& catalog);

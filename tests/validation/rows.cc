@@ -5,6 +5,7 @@
 
 #include "core/codec/request.h"
 #include "core/model/parameters.h"
+#include "tests/validation/json_fields.h"
 
 namespace tunefit::validation {
 namespace {
@@ -12,16 +13,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kFullCard = 0.92;
-
-std::string TextOr(const Json& object, const char* key, const char* otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
-
-double NumberOr(const Json& object, const char* key, double otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
-}
 
 std::string MethodOf(const Json& request) {
   const std::string kind = TextOr(request.value("method", Json::object()), "kind", "full");
@@ -61,7 +52,7 @@ void Describe(Row& row, const Json& json) {
   row.quantized = request.value("quantization", Json()).is_object();
   const Json source = json.value("source", Json::object());
   row.source.title = TextOr(source, "title", "?");
-  row.source.key = TextOr(source, "repo", row.source.title.c_str());
+  row.source.key = TextOr(source, "repo", row.source.title);
   row.source.url = TextOr(source, "url", "");
   row.source.locator = TextOr(source, "locator", "");
 }

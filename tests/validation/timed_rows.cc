@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -7,23 +6,13 @@
 
 #include "core/codec/request.h"
 #include "core/memory/traced_rank.h"
-#include "core/model/ranks.h"
 #include "tests/validation/fit_time.h"
+#include "tests/validation/json_fields.h"
 
 namespace tunefit::validation {
 namespace {
 
 using Json = nlohmann::json;
-
-double NumberOr(const Json& object, const char* key, double otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
-}
-
-std::string TextOr(const Json& object, const char* key, const std::string& otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
 
 /// Seconds of one optimizer step, from whatever a source prints; 0 where it prints none of these.
 double StepSeconds(const Json& measured, const Workload& workload) {
@@ -79,9 +68,7 @@ void AddRow(const Json& row, const Catalog& catalog, std::vector<TimedRow>& rows
   timed.layout = LayoutOf(reading.workload.parallel, request);
   timed.dtype = request.contains("precision") ? TextOr(request["precision"], "compute", "bf16") : "bf16";
   timed.workload = std::move(reading.workload);
-  std::vector<TracedRank> job;
-  for (Workload& rank : RanksToCompare(timed.workload)) job.push_back(TraceRank(std::move(rank)));
-  timed.counts = CountStep(timed.workload, job);
+  timed.counts = CountStep(timed.workload, TraceJob(timed.workload));
   rows.push_back(std::move(timed));
 }
 
@@ -106,6 +93,14 @@ StepTime TimeOf(const TimedRow& row, const Efficiencies& efficiencies) {
   const double network = efficiencies.Of(row.card->architecture).network_bytes_per_second;
   return TimeStep(row.counts, row.workload, *row.card, FabricOf(*row.card, row.workload.parallel, network),
                   efficiencies);
+}
+
+Sample Compare(const TimedRow& row, const Efficiencies& efficiencies) {
+  const Range range = RangeOf(TimeOf(row, efficiencies), efficiencies);
+  return {.error = range.expected / row.seconds - 1,
+          .half_width = (range.high - range.low) / 2 / range.expected,
+          .inside = range.low <= row.seconds && row.seconds <= range.high,
+          .source = row.source};
 }
 
 }  // namespace tunefit::validation

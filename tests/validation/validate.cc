@@ -142,9 +142,7 @@ int Main(int count, char** arguments) {
 
   const std::string folder = TUNEFIT_VALIDATION_DIR;
   const std::vector<std::string> timed = {folder + "/rows/measured.jsonl", folder + "/rows/throughput.jsonl"};
-  if (options.fit_time) {
-    return FitTime(timed, catalog);
-  }
+  if (options.fit_time) return FitTime(timed, catalog);
   if (options.dump) return Dump(folder + "/rows/measured.jsonl", catalog);
   AllRows rows;
   rows.oracle = ReadRows(folder + "/rows/oracle.jsonl", catalog, nullptr);

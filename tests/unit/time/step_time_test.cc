@@ -15,7 +15,7 @@ Gpu RoundCard() {
   Gpu gpu;
   gpu.architecture = "Ampere";
   gpu.compute_capability = "8.0";
-  gpu.peak = {.fp32 = 1e11, .tf32 = 5e11, .fp16 = 2e12, .bf16 = 2e12, .fp8 = 0};
+  gpu.peak = {.fp32 = 1e11, .fp16 = 2e12, .bf16 = 2e12, .fp8 = 0};
   gpu.measured.bf16 = 1e12;
   gpu.memory_bytes_per_second = 1e9;
   gpu.link = LinkTopology::kSwitch;
