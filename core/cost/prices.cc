@@ -41,7 +41,7 @@ std::vector<Offer> CurrentOffers(std::vector<Offer> offers) {
   current.reserve(offers.size());
   for (auto first = offers.begin(); first != offers.end();) {
     const auto last = std::find_if(first, offers.end(), [&](const Offer& offer) { return offer.gpu != first->gpu; });
-    const std::span<const Offer> alike(first, last);
+    const std::span<const Offer> alike(&*first, static_cast<std::size_t>(last - first));
     for (const Offer& offer : alike) {
       if (!IsOutdone(offer, alike)) current.push_back(offer);
     }
@@ -55,7 +55,8 @@ std::span<const Offer> Prices::OffersWith(std::string_view gpu) const {
                                       [](const Offer& offer, std::string_view id) { return offer.gpu < id; });
   auto last = first;
   while (last != offers.end() && last->gpu == gpu) ++last;
-  return {first, last};
+  // By pointer and count: the library of Emscripten before 3.1.9 makes no span of two iterators.
+  return {offers.data() + (first - offers.begin()), static_cast<std::size_t>(last - first)};
 }
 
 }  // namespace tunefit

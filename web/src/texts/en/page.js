@@ -23,6 +23,7 @@ export const page = {
   "ask.default.plain": "Default",
   "ask.limits": "From {low} to {high}.",
   "ask.quick": "Common values: {label}",
+  "ask.group.data": "Data",
   "ask.group.batch": "Batch",
   "ask.group.adapter": "Adapter (LoRA)",
   "ask.group.quantization": "Quantization",

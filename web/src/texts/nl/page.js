@@ -23,6 +23,7 @@ export const page = {
   "ask.default.plain": "Standaard",
   "ask.limits": "Van {low} tot {high}.",
   "ask.quick": "Gangbare waarden: {label}",
+  "ask.group.data": "Data",
   "ask.group.batch": "Batch",
   "ask.group.adapter": "Adapter (LoRA)",
   "ask.group.quantization": "Kwantisatie",

@@ -1,0 +1,162 @@
+// From how many hours of work on buying is cheaper than renting: in words, as a chart, and as the chart's table.
+
+import { html, nothing, svg } from "lit";
+import { ticks } from "d3-array";
+import { area, line } from "d3-shape";
+
+import { disclosure } from "../views/view.js";
+import { hoursOf, money, moneyRange, reached } from "./amounts.js";
+import { saveChart } from "./save_chart.js";
+
+/** @typedef {import("../views/view.js").View} View */
+/** @typedef {import("../i18n.js").Words} Words */
+/** @typedef {import("../contract.d.ts").Cost} Cost */
+/** @typedef {NonNullable<Cost["break_even"]>} BreakEven */
+/** @typedef {NonNullable<BreakEven["points"]>[number]} Point */
+
+/** Both are drawn and the room decides: text keeps its size. */
+const sizes = /** @type {const} */ ([
+  { name: "wide", width: 720, height: 340, columns: 6 },
+  { name: "narrow", width: 320, height: 280, columns: 3 },
+]);
+
+/** Pixels that a figure of a tick takes. */
+const figureWidth = 7;
+
+/** Months, or years where there are many. @param {Words} words @param {BreakEven["months"]} months */
+function calendar(words, months) {
+  const long = (months.expected ?? 0) >= 36;
+  const scaled = (/** @type {number | null} */ value) => (value === null ? null : value / 12);
+  const { low, expected, high } = months;
+  return long
+    ? reached(words, "duration.years", { low: scaled(low), expected: scaled(expected), high: scaled(high) })
+    : reached(words, "duration.months", months);
+}
+
+/** @param {Words} words @param {Cost} cost @param {BreakEven} even @returns {string} */
+export function evenText(words, { bought, currency }, even) {
+  const hours = reached(words, "duration.hours", even.hours);
+  const months = calendar(words, even.months);
+  return words.t(`cost.even.${even.state}`, {
+    hours: hours.amount,
+    range: hours.range,
+    months: months.amount,
+    months_range: months.range,
+    utilisation: words.format.percent(bought?.utilisation ?? 1),
+    rent: money(words, even.rent_per_hour, currency),
+  });
+}
+
+/**
+ * The chart on its own: it is saved as it stands, so its words are in it.
+ * @param {Words} words @param {Cost} cost @param {BreakEven} even @param {Point[]} points @param {typeof sizes[number]} size
+ */
+function chart(words, { currency }, even, points, { name, width, height, columns }) {
+  const { format } = words;
+  const last = points[points.length - 1];
+  const top = 1.1 * Math.max(last.rented, last.bought.high);
+  const amounts = ticks(0, top, 5);
+  const amountText = (/** @type {number} */ value) => format.money(value, currency, amounts[1] < 1 ? 2 : 0);
+  const left = 12 + figureWidth * Math.max(...amounts.map((value) => amountText(value).length));
+  const [right, above, below] = [width - 12, 12, height - 44];
+  const x = (/** @type {number} */ hours) => left + ((right - left) * hours) / last.hours;
+  const y = (/** @type {number} */ value) => below - ((below - above) * value) / top;
+  const band = /** @type {import("d3-shape").Area<Point>} */ (area())
+    .x(({ hours }) => x(hours))
+    .y0(({ bought }) => y(bought.low))
+    .y1(({ bought }) => y(bought.high));
+  const path = (/** @type {(point: Point) => number} */ value) =>
+    /** @type {import("d3-shape").Line<Point>} */ (line()).x(({ hours }) => x(hours)).y((point) => y(value(point)))(points);
+  const { hours: crossing, lifetime_hours: lifetime } = even;
+  const meet = even.state === "reached" && crossing.expected !== null ? crossing.expected : null;
+  const cost = meet === null ? 0 : meet * even.rent_per_hour;
+  const ends = [crossing.low ?? last.hours, crossing.high ?? last.hours].map((hours) => x(Math.min(hours, last.hours)));
+  const rentAbove = last.rented > last.bought.expected;
+  return html`<svg
+    class="even"
+    data-size=${name}
+    viewBox="0 0 ${width} ${height}"
+    width=${width}
+    height=${height}
+    aria-hidden="true"
+  >
+    ${svg`<rect class="even-paper" width=${width} height=${height} />
+    ${amounts.map((value) => svg`<path class="even-grid" d="M${left} ${y(value)}H${right}" />
+      <text class="even-tick" x=${left - 6} y=${y(value) + 4} text-anchor="end">${amountText(value)}</text>`)}
+    ${ticks(0, last.hours, columns).map((hours) => svg`<path class="even-axis" d="M${x(hours)} ${below}v5" />
+      <text class="even-tick" x=${x(hours)} y=${below + 18} text-anchor="middle">${format.integer(hours)}</text>`)}
+    <path class="even-axis" d="M${left} ${below}H${right}" />
+    <text class="even-tick" x=${right} y=${below + 36} text-anchor="end">${words.t("cost.even.hours")}</text>
+    <path class="even-band" d=${band(points) ?? ""} />
+    <path class="even-bought" d=${path(({ bought }) => bought.expected) ?? ""} />
+    <path class="even-rented" d=${path(({ rented }) => rented) ?? ""} />
+    ${lifetime < last.hours
+      ? svg`<path class="even-lifetime" d="M${x(lifetime)} ${above}V${below}" />
+        <text class="even-tick" x=${x(lifetime) - 5} y=${above + 10} text-anchor="end">${words.t("cost.even.lifetime")}</text>`
+      : nothing}
+    <text class="even-name" data-line="rented" x=${right} y=${y(last.rented) + (rentAbove ? -8 : 18)} text-anchor="end">${
+      words.t("cost.even.rented")}</text>
+    <text class="even-name" data-line="bought" x=${right} y=${y(last.bought.expected) + (rentAbove ? 18 : -8)}
+      text-anchor="end">${words.t("cost.even.bought")}</text>
+    ${meet === null
+      ? nothing
+      : svg`<path class="even-drop" d="M${x(meet)} ${y(cost)}V${below}" />
+        <path class="even-range" d="M${ends[0]} ${below}H${ends[1]}" />
+        <circle class="even-dot" cx=${x(meet)} cy=${y(cost)} r="5" />
+        <text class="even-mark" x=${x(meet) - 10} y=${y(cost) - 26} text-anchor="end">${
+          reached(words, "duration.hours", crossing).amount}</text>
+        <text class="even-mark" x=${x(meet) - 10} y=${y(cost) - 10} text-anchor="end">${
+          calendar(words, even.months).amount}</text>`}`}
+  </svg>`;
+}
+
+/** @param {View} view @param {Cost} cost @param {Point[]} points */
+function chartTable(view, { currency }, points) {
+  const { words } = view;
+  const body = () => html`<div class="scroll tall" tabindex="0" role="group" aria-label=${words.t("cost.even.table")}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col" class="number">${words.t("cost.even.hours")}</th>
+          <th scope="col" class="number">${words.t("cost.even.rented")}</th>
+          <th scope="col" class="number">${words.t("cost.even.bought")}</th>
+          <th scope="col" class="number">${words.t("cost.even.band")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${points.map(
+          ({ hours, rented, bought }) => html`<tr>
+            <th scope="row" class="number">${words.format.integer(hours)}</th>
+            <td class="number">${money(words, rented, currency)}</td>
+            <td class="number">${money(words, bought.expected, currency)}</td>
+            <td class="number">${moneyRange(words, bought, currency)}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+  return disclosure(view, "even-table", { className: "behind", summary: words.t("cost.even.table"), body });
+}
+
+/** @param {View} view @param {Cost} cost */
+export function breakEven(view, cost) {
+  const { words, answer } = view;
+  const even = cost.break_even;
+  const points = even?.points ?? [];
+  if (!even || points.length < 2) return nothing;
+  const said = evenText(words, cost, even);
+  const hours = answer?.time?.total_hours;
+  const save = (/** @type {Event} */ { target }) => {
+    const picture = /** @type {Element} */ (target).closest(".even-figure")?.querySelector("svg");
+    if (picture) saveChart(picture, words.t("cost.even.file"), words.t("cost.even.heading"), said);
+  };
+  return html`<div class="even-figure" data-state=${even.state}>
+    <h4>${words.t("cost.even.heading")}</h4>
+    <p>${said} ${hours ? words.t("cost.even.run", { hours: hoursOf(words, hours).amount }) : nothing}</p>
+    <div class="even-room" role="img" aria-label="${words.t("cost.even.chart")}. ${said}">
+      ${sizes.map((size) => chart(words, cost, even, points, size))}
+    </div>
+    ${chartTable(view, cost, points)}
+    <p><button type="button" class="quiet" @click=${save}>${words.t("cost.even.save")}</button></p>
+  </div>`;
+}

@@ -1,0 +1,135 @@
+// What the run costs, by whichever way: the amounts side by side, what each is made of, and where buying pays.
+
+import { html, nothing } from "lit";
+
+import { figures, isStale, money, moneyRange, oldest } from "./amounts.js";
+import { breakEven } from "./break_even.js";
+import { bought, figureTable, rented, services } from "./cost_tables.js";
+import { staleAfter } from "./offers.js";
+import { ageTag, boughtKind, reference } from "./outcome.js";
+import { doubtTag } from "./price_table.js";
+import { number } from "./time.js";
+
+/** @typedef {import("../views/view.js").View} View */
+/** @typedef {import("../contract.d.ts").Cost} Cost */
+/** @typedef {import("../contract.d.ts").CostNote} CostNote */
+/** @typedef {import("../contract.d.ts").Range} Range */
+
+/** The day of a price, its doubt and its age. @param {View["words"]} words @param {string | null} date @param {boolean} low */
+const dated = (words, date, low) => html`${date ? html`<time datetime=${date}>${words.format.day(date)}</time>` : nothing}
+  ${low ? doubtTag(words, "price.low") : nothing}${ageTag(words, date)}`;
+
+/** @param {View["words"]} words @param {Range} range @param {string} currency */
+const amounts = (words, range, currency) => ({
+  amount: money(words, range.expected, currency),
+  range: moneyRange(words, range, currency),
+});
+
+/** @param {View} view @param {Cost} cost */
+function numbers(view, cost) {
+  const { words } = view;
+  const { currency, bought: own, energy, token_services: services } = cost;
+  const line = reference(cost);
+  const [service] = services;
+  const rent = line && number({
+    name: words.t("cost.rented"),
+    ...amounts(words, line.cost, currency),
+    what: html`${line.provider
+      ? words.t("cost.rented.what", {
+          provider: line.provider,
+          term: words.maybe(`price.term.${line.term}`, "").toLowerCase(),
+        })
+      : words.t("cost.rented.own")}
+    ${dated(words, line.date, line.low_confidence)}`,
+  });
+  const buy = own && number({
+    name: words.t(`cost.bought.${boughtKind(own)}`),
+    ...amounts(words, own.cost, currency),
+    what: html`${words.t("cost.bought.what", { price: money(words, own.price.expected, currency) })}
+    ${dated(words, oldest(own.prices.map(({ date }) => date)), own.prices.some(({ low_confidence: low }) => low))}`,
+  });
+  const token = service && number({
+    name: words.t("cost.service"),
+    ...amounts(words, service.cost, currency),
+    what: html`${service.provider} ${dated(words, service.date, service.low_confidence)}`,
+  });
+  const co2 = energy && figures(words, energy.kg_co2);
+  const power = energy && co2 && number({
+    name: words.t("cost.energy"),
+    ...unitAfter(figures(words, energy.kwh), "kWh"),
+    what: html`${words.t("cost.energy.what", { co2: `${co2.amount}\u00a0kg (${co2.range})` })}
+    ${dated(words, energy.g_co2_per_kwh.date, energy.g_co2_per_kwh.low_confidence)}`,
+  });
+  return html`<dl class="numbers">${rent || nothing} ${buy || nothing} ${token || nothing} ${power || nothing}</dl>`;
+}
+
+/** @param {{amount: string, range: string}} figures @param {string} unit */
+const unitAfter = ({ amount, range }, unit) => ({ amount: `${amount}\u00a0${unit}`, range });
+
+/** What has to be said beside the amounts that stand first. @param {View["words"]} words @param {Cost} cost */
+export function notesOf(words, cost) {
+  const notes = [cost.notes, reference(cost)?.notes, cost.bought?.notes, cost.energy?.notes].flatMap((some) => some ?? []);
+  return [...new Set(notes)].map((note) => words.t(`cost.note.${note}`));
+}
+
+/** Dates of every price and figure that an amount was made of. @param {Cost} cost */
+function datesOf({ exchange, rented, token_services: services, bought, energy }) {
+  const figures = [bought?.lifetime_years, energy?.pue, energy?.price_per_kwh, energy?.g_co2_per_kwh];
+  return [exchange, ...rented, ...services, ...(bought?.prices ?? []), ...figures].flatMap((some) => some?.date ?? []);
+}
+
+/** @param {View["words"]} words @param {Cost} cost */
+function staleNote(words, cost) {
+  const dates = datesOf(cost);
+  const stale = dates.filter((date) => isStale(date)).length;
+  if (stale === 0) return nothing;
+  const values = { all: words.format.integer(dates.length), days: staleAfter };
+  return html`<p class="doubt" data-testid="cost-stale">${words.plural("price.stale", stale, values)}</p>`;
+}
+
+/** @param {View} view @param {Cost} cost */
+function extras({ words }, { extras: members, currency }) {
+  if (members.length === 0) return nothing;
+  return html`<h4>${words.t("cost.extras.heading")}</h4>
+    <p class="caption">${words.t("cost.extras.what")}</p>
+    <table class="plain">
+      <thead class="hidden">
+        <tr>
+          <th scope="col">${words.t("cost.extras.heading")}</th>
+          <th scope="col" class="number">${words.t("cost.price")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${members.map(
+          ({ id, cost }) => html`<tr>
+            <th scope="row">${words.t(`cost.extra.${id}`)}</th>
+            <td class="number">
+              ${money(words, cost.expected, currency)}
+              ${cost.low === cost.high ? nothing : html`<small>${moneyRange(words, cost, currency)}</small>`}
+            </td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>`;
+}
+
+/** @param {View["words"]} words @param {NonNullable<Cost["disk"]>} disk */
+const diskText = ({ t, format }, { total_bytes: total, checkpoints_bytes: checkpoints, dataset_bytes: data }) =>
+  t("cost.disk", { total: format.size(total), checkpoints: format.size(checkpoints), data: format.size(data) });
+
+/** @param {View} view */
+export function cost(view) {
+  const { words, answer } = view;
+  const known = answer?.cost;
+  if (!known) return nothing;
+  return html`<section class="cost" data-part="cost">
+    <h3>${words.t("cost.heading")}</h3>
+    <p class="caption">${words.t("cost.caption")}</p>
+    ${numbers(view, known)} ${staleNote(words, known)} ${rented(view, known)} ${services(view, known)}
+    ${bought(view, known)} ${figureTable(view, known)} ${extras(view, known)} ${breakEven(view, known)}
+    <ul class="notes">
+      ${notesOf(words, known).map((note) => html`<li>${note}</li>`)}
+      ${known.disk ? html`<li>${diskText(words, known.disk)}</li>` : nothing}
+    </ul>
+  </section>`;
+}
