@@ -33,11 +33,15 @@ function calendar(words, months) {
     : reached(words, "duration.months", months);
 }
 
+/** What makes the comparison lame: the price lacks something that renting has. */
+const lacking = /** @type {const} */ (["host_not_included", "processors_not_included"]);
+
 /** @param {Words} words @param {Cost} cost @param {BreakEven} even @returns {string} */
 export function evenText(words, { bought, currency }, even) {
   const hours = reached(words, "duration.hours", even.hours);
   const months = calendar(words, even.months);
-  return words.t(`cost.even.${even.state}`, {
+  const lacks = lacking.filter((note) => bought?.notes.includes(note)).map((note) => words.t(`cost.note.${note}`));
+  const said = words.t(`cost.even.${even.state}`, {
     hours: hours.amount,
     range: hours.range,
     months: months.amount,
@@ -45,6 +49,7 @@ export function evenText(words, { bought, currency }, even) {
     utilisation: words.format.percent(bought?.utilisation ?? 1),
     rent: money(words, even.rent_per_hour, currency),
   });
+  return [said, ...lacks].join(" ");
 }
 
 /**
@@ -58,7 +63,7 @@ function chart(words, { currency }, even, points, { name, width, height, columns
   const amounts = ticks(0, top, 5);
   const amountText = (/** @type {number} */ value) => format.money(value, currency, amounts[1] < 1 ? 2 : 0);
   const left = 12 + figureWidth * Math.max(...amounts.map((value) => amountText(value).length));
-  const [right, above, below] = [width - 12, 12, height - 44];
+  const [right, above, below] = [width - 28, 12, height - 44];
   const x = (/** @type {number} */ hours) => left + ((right - left) * hours) / last.hours;
   const y = (/** @type {number} */ value) => below - ((below - above) * value) / top;
   const band = /** @type {import("d3-shape").Area<Point>} */ (area())
@@ -72,6 +77,7 @@ function chart(words, { currency }, even, points, { name, width, height, columns
   const cost = meet === null ? 0 : meet * even.rent_per_hour;
   const ends = [crossing.low ?? last.hours, crossing.high ?? last.hours].map((hours) => x(Math.min(hours, last.hours)));
   const rentAbove = last.rented > last.bought.expected;
+  const under = (/** @type {number} */ value) => (y(value) + 22 < below ? 18 : -8);
   return html`<svg
     class="even"
     data-size=${name}
@@ -94,9 +100,9 @@ function chart(words, { currency }, even, points, { name, width, height, columns
       ? svg`<path class="even-lifetime" d="M${x(lifetime)} ${above}V${below}" />
         <text class="even-tick" x=${x(lifetime) - 5} y=${above + 10} text-anchor="end">${words.t("cost.even.lifetime")}</text>`
       : nothing}
-    <text class="even-name" data-line="rented" x=${right} y=${y(last.rented) + (rentAbove ? -8 : 18)} text-anchor="end">${
+    <text class="even-name" data-line="rented" x=${right} y=${y(last.rented) + (rentAbove ? -8 : under(last.rented))} text-anchor="end">${
       words.t("cost.even.rented")}</text>
-    <text class="even-name" data-line="bought" x=${right} y=${y(last.bought.expected) + (rentAbove ? 18 : -8)}
+    <text class="even-name" data-line="bought" x=${right} y=${y(last.bought.expected) + (rentAbove ? under(last.bought.expected) : -8)}
       text-anchor="end">${words.t("cost.even.bought")}</text>
     ${meet === null
       ? nothing

@@ -5,9 +5,9 @@ import { html, nothing } from "lit";
 import { figures, isStale, money, moneyRange, oldest } from "./amounts.js";
 import { breakEven } from "./break_even.js";
 import { bought, figureTable, rented, services } from "./cost_tables.js";
-import { staleAfter } from "./offers.js";
+import { isDay, staleAfter } from "./offers.js";
 import { ageTag, boughtKind, reference } from "./outcome.js";
-import { doubtTag } from "./price_table.js";
+import { bareTag, doubtTag } from "./price_table.js";
 import { number } from "./time.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -15,14 +15,21 @@ import { number } from "./time.js";
 /** @typedef {import("../contract.d.ts").CostNote} CostNote */
 /** @typedef {import("../contract.d.ts").Range} Range */
 
-/** The day of a price, its doubt and its age. @param {View["words"]} words @param {string | null} date @param {boolean} low */
-const dated = (words, date, low) => html`${date ? html`<time datetime=${date}>${words.format.day(date)}</time>` : nothing}
+/**
+ * What an amount is of, the day of its price, its doubt and its age.
+ * @param {View["words"]} words @param {string} what @param {string | null} date @param {boolean} low
+ */
+function dated(words, what, date, low) {
+  const key = date && isDay(date) ? "cost.read.day" : "cost.read";
+  const read = date ? words.t(key, { date: words.format.day(date) }) : words.t("cost.rented.own");
+  return html`${what ? `${what}, ` : ""}<time datetime=${date ?? nothing}>${read}</time>
   ${low ? doubtTag(words, "price.low") : nothing}${ageTag(words, date)}`;
+}
 
 /** @param {View["words"]} words @param {Range} range @param {string} currency */
 const amounts = (words, range, currency) => ({
   amount: money(words, range.expected, currency),
-  range: moneyRange(words, range, currency),
+  range: range.low === range.high ? "" : moneyRange(words, range, currency),
 });
 
 /** @param {View} view @param {Cost} cost */
@@ -31,36 +38,42 @@ function numbers(view, cost) {
   const { currency, bought: own, energy, token_services: services } = cost;
   const line = reference(cost);
   const [service] = services;
+  const term = words.maybe(`price.term.${line?.term}`, "").toLowerCase();
   const rent = line && number({
     name: words.t("cost.rented"),
     ...amounts(words, line.cost, currency),
-    what: html`${line.provider
-      ? words.t("cost.rented.what", {
-          provider: line.provider,
-          term: words.maybe(`price.term.${line.term}`, "").toLowerCase(),
-        })
-      : words.t("cost.rented.own")}
-    ${dated(words, line.date, line.low_confidence)}`,
+    what: dated(words, line.provider ? `${line.provider}, ${term}` : "", line.date, line.low_confidence),
   });
   const buy = own && number({
     name: words.t(`cost.bought.${boughtKind(own)}`),
     ...amounts(words, own.cost, currency),
-    what: html`${words.t("cost.bought.what", { price: money(words, own.price.expected, currency) })}
-    ${dated(words, oldest(own.prices.map(({ date }) => date)), own.prices.some(({ low_confidence: low }) => low))}`,
+    what: html`${dated(
+      words,
+      words.t("cost.bought.what", { price: money(words, own.price.expected, currency) }),
+      oldest(own.prices.map(({ date }) => date)),
+      own.prices.some(({ low_confidence: low }) => low),
+    )}
+    ${own.notes.includes("host_not_included") ? bareTag(words) : nothing}`,
   });
   const token = service && number({
     name: words.t("cost.service"),
     ...amounts(words, service.cost, currency),
-    what: html`${service.provider} ${dated(words, service.date, service.low_confidence)}`,
+    what: dated(words, service.provider, service.date, service.low_confidence),
   });
-  const co2 = energy && figures(words, energy.kg_co2);
-  const power = energy && co2 && number({
+  const power = energy && number({
     name: words.t("cost.energy"),
     ...unitAfter(figures(words, energy.kwh), "kWh"),
-    what: html`${words.t("cost.energy.what", { co2: `${co2.amount}\u00a0kg (${co2.range})` })}
-    ${dated(words, energy.g_co2_per_kwh.date, energy.g_co2_per_kwh.low_confidence)}`,
+    what: emissions(words, energy),
   });
   return html`<dl class="numbers">${rent || nothing} ${buy || nothing} ${token || nothing} ${power || nothing}</dl>`;
+}
+
+/** @param {View["words"]} words @param {NonNullable<Cost["energy"]>} energy */
+function emissions(words, { kg_co2: emitted, g_co2_per_kwh: { date, low_confidence: low } }) {
+  const { amount, range } = figures(words, emitted);
+  const values = { co2: `${amount}\u00a0kg`, range, date: date ? words.format.date(date) : "" };
+  return html`${words.t(date ? "cost.energy.what" : "cost.energy.own", values)}
+  ${low ? doubtTag(words, "price.low") : nothing}${ageTag(words, date)}`;
 }
 
 /** @param {{amount: string, range: string}} figures @param {string} unit */

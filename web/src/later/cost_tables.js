@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { disclosure } from "../views/view.js";
-import { figures, money, moneyRange } from "./amounts.js";
+import { money, moneyRange } from "./amounts.js";
 import { terms } from "./offers.js";
 import { amount, head, read, table } from "./price_table.js";
 import { serverName } from "./server.js";
@@ -39,7 +39,7 @@ const runCell = (words, cost, currency, more) => html`<td class="number amount">
 function rentedRow(view, { currency }, line, id) {
   const { words } = view;
   const hour = words.t("cost.hour", { price: money(words, line.price_per_hour, currency) });
-  const tag = line.reference ? html`<span class="tag">${words.t("cost.reference")}</span>` : nothing;
+  const tag = line.reference ? html`<span class="tag" data-mark="reference">${words.t("cost.reference")}</span>` : nothing;
   if (!line.provider) {
     return html`<tr>
       <th scope="row">${words.t("cost.own")} ${tag}</th>
@@ -48,11 +48,12 @@ function rentedRow(view, { currency }, line, id) {
     </tr>`;
   }
   const { provider, region, instance, machines, gpus_per_machine: gpus } = line;
+  const several = (machines ?? 1) * (gpus ?? 1) > 1;
   const held = words.plural("cost.machines", machines ?? 1, { gpus: words.plural("price.gpus", gpus ?? 1) });
   return html`<tr>
     ${head(view, id, offerOf(line, currency), {
       name: provider,
-      about: html`${region ? html`<small lang="en">${region}</small>` : nothing} <small>${held}</small>
+      about: html`${region ? html`<small lang="en">${region}</small>` : nothing} ${several ? html`<small>${held}</small>` : nothing}
         ${instance ? html`<small class="instance" lang="en">${instance}</small>` : nothing}`,
       marks: tag,
       more: html`${instance ? html`<p lang="en">${instance}</p>` : nothing} ${noteTexts(words, line.notes)}`,
@@ -195,8 +196,8 @@ function figureRows(words, { exchange, bought: own, energy, currency }) {
   const { format } = words;
   const share = (/** @type {number} */ value) => format.percent(value);
   const plain = (/** @type {Range} */ range) => {
-    const { amount: value, range: ends } = figures(words, range);
-    return range.low === range.high ? { value } : { value, range: ends };
+    const [low, value, high] = [range.low, range.expected, range.high].map((figure) => format.decimal(figure, 2));
+    return low === high ? { value } : { value, range: `${low} ${words.t("range.to")} ${high}` };
   };
   /** @type {(Row | null)[]} */
   const rows = [

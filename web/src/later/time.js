@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { disclosure } from "../views/view.js";
-import { counted, duration, figures, hoursOf } from "./amounts.js";
+import { duration, figures, hoursOf } from "./amounts.js";
 import { untimed } from "./outcome.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -23,7 +23,7 @@ export const families = {
 const nameable = 0.1;
 
 /** How much more may be computed than there is data before that is worth a word. */
-const notable = 1.2;
+const notable = 1.25;
 
 /** The parts by family, in the core's order within. @param {Time} time */
 function partsOf({ terms = [] }) {
@@ -97,9 +97,16 @@ function padding(view, { computed_tokens: computed, trained_tokens: trained }) {
   </p>`;
 }
 
-/** Milliseconds, where there are no whole seconds. @param {View["words"]} words @param {number} seconds */
-const secondsText = (words, seconds) =>
-  seconds < 0.9995 ? `${words.format.decimal(1000 * seconds, 1)}\u00a0ms` : counted(words, "duration.seconds", seconds, 2);
+/**
+ * A part of a step, in the unit of the whole.
+ * @param {View["words"]} words @param {number} seconds @param {number} whole
+ */
+function secondsText({ format }, seconds, whole) {
+  const [unit, value, digits] = whole < 1 ? ["ms", 1000 * seconds, 1] : ["s", seconds, 3];
+  const least = 10 ** -digits;
+  const text = value > 0 && value < least / 2 ? `< ${format.decimal(least)}` : format.decimal(value, digits);
+  return `${text}\u00a0${unit}`;
+}
 
 /** @param {View} view @param {Time} time */
 function parts(view, time) {
@@ -126,14 +133,14 @@ function parts(view, time) {
               <i class="swatch" data-family=${family}></i> ${words.t(`time.term.${id}`)}
               <small>${words.t(`time.term.${id}.what`)}</small>
             </th>
-            <td class="number">${secondsText(words, seconds)}</td>
+            <td class="number">${secondsText(words, seconds, whole)}</td>
             <td class="number">${format.percent(seconds / whole)}</td>
             <td><code>${formula}</code></td>
           </tr>`,
         )}
         <tr class="total">
           <th scope="row">${words.t("time.total")}</th>
-          <td class="number">${secondsText(words, whole)}</td>
+          <td class="number">${secondsText(words, whole, whole)}</td>
           <td class="number">${format.percent(1)}</td>
           <td></td>
         </tr>
@@ -142,13 +149,13 @@ function parts(view, time) {
   </div>`;
   return html`<h4>${heading}</h4>
     <p>${words.t(`time.bound.${time.bound}`)}</p>
-    <div class="bar" role="img" aria-label="${heading}: ${secondsText(words, whole)}">
+    <div class="bar" role="img" aria-label="${heading}: ${secondsText(words, whole, whole)}">
       ${members.map(({ id, seconds, family }) => {
         const name = words.t(`time.term.${id}`);
         return html`<div
           class="part"
           data-family=${family}
-          title="${name}: ${secondsText(words, seconds)}"
+          title="${name}: ${secondsText(words, seconds, whole)}"
           .style=${`--width: ${((100 * seconds) / whole).toFixed(3)}%`}
         >
           ${seconds > nameable * whole ? html`<span>${name}</span>` : nothing}

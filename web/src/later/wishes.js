@@ -59,6 +59,7 @@ export function wishes(view) {
   const open = ui.wishes || faulty;
   const toggle = onToggle((now) => view.show({ wishes: now }));
   const fields = () => html`<p class="hint">${words.t("ask.wishes.note")}</p>
+    <div class="group">${choiceField(view, "currency")}</div>
     ${group(words.t("ask.group.renting"), [provider(view), term(view), amount(view, "hourly")])}
     ${group(words.t("ask.group.buying"), [
       amount(view, "purchase"), entryField(view, "utilisation"), entryField(view, "lifetime"),
@@ -69,8 +70,7 @@ export function wishes(view) {
     ])}
     ${group(words.t("ask.group.besides"), [
       entryField(view, "trials"), entryField(view, "failed"), entryField(view, "work"), amount(view, "rate"),
-    ])}
-    ${choiceField(view, "currency")}`;
+    ])}`;
   return html`<details class="expert" data-part="wishes" ?open=${open} @toggle=${toggle}>
     <summary>${words.t("ask.wishes")} ${set.length ? html`<span class="count">${set.length}</span>` : nothing}</summary>
     ${open ? fields() : nothing}

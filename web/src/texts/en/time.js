@@ -51,7 +51,7 @@ export const time = {
   "time.seconds": "Time",
   "time.share": "Share",
   "time.total": "One step",
-  "time.padding": "Most of it is padding. Your data are {trained} tokens; the run computes {computed}, because every example is filled up to {length}. Packing puts several in one sequence.",
+  "time.padding": "Padding is computed too. In all epochs together your data are {trained} tokens; the run works through {computed}, because every example is filled up to {length}. Packing puts several in one sequence.",
   "time.padding.try": "Try packing",
   "time.family.compute": "Computing",
   "time.family.again": "Computed twice",
