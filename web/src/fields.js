@@ -9,16 +9,21 @@
 /**
  * @typedef {"model" | "config" | "method" | "gpu" | "server" | "length" | "batch" | "checkpointing" | "accumulation" |
  *   "packing" | "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" |
- *   "precision" | "optimizer" | "attention" | "loss" | "fused" | "version" | "examples" | "mean" | "tokens" | "epochs" |
- *   "currency" | "provider" | "term" | "hourly" | "purchase" | "lifetime" | "residual" | "utilisation" | "support" |
- *   "rack" | "electricity" | "pue" | "grid" | "trials" | "failed" | "work" | "rate"} Key
+ *   "precision" | "optimizer" | "attention" | "loss" | "fused" | "version" | "examples" | "mean" | "tokens" |
+ *   "epochs" | "currency" | "provider" | "term" | "hourly" | "purchase" | "lifetime" | "residual" | "utilisation" |
+ *   "support" | "rack" | "electricity" | "pue" | "grid" | "trials" | "failed" | "work" | "rate"} Key
+ */
+
+/**
+ * An amount may be large and have a fraction; a percent is a share in the request.
+ * @typedef {"text" | "integer" | "amount" | "decimal" | "percent" | "choice" | "list"} Kind
  */
 
 /**
  * @typedef {object} Field
  * @property {Key} key
  * @property {string} path  where the core's issues and limits name it
- * @property {"text" | "integer" | "decimal" | "percent" | "choice" | "list"} kind  a percent is a share in the request
+ * @property {Kind} kind
  * @property {string} start  what the page opens with
  * @property {string[]} [choices]  the values of a choice; default: what the core models (Description.choices)
  * @property {"lora" | "qlora"} [only]  the method it belongs to
@@ -63,7 +68,7 @@ export const fields = [
   { key: "version", path: "stack_version", kind: "text", start: "" },
   { key: "examples", path: "dataset.examples", kind: "integer", start: "10000" },
   {
-    key: "mean", path: "dataset.mean_tokens", kind: "decimal", start: "500",
+    key: "mean", path: "dataset.mean_tokens", kind: "amount", start: "500",
     taken: "request.batch.sequence_length",
   },
   { key: "tokens", path: "dataset.tokens", kind: "integer", start: "" },
@@ -80,7 +85,7 @@ export const fields = [
     ],
   },
   { key: "hourly", path: "pricing.hourly_price", kind: "decimal", start: "", taken: "cost.break_even.rent_per_hour" },
-  { key: "purchase", path: "pricing.purchase_price", kind: "decimal", start: "", taken: "cost.bought.price.expected" },
+  { key: "purchase", path: "pricing.purchase_price", kind: "amount", start: "", taken: "cost.bought.price.expected" },
   {
     key: "lifetime", path: "pricing.lifetime_years", kind: "decimal", start: "",
     taken: "cost.bought.lifetime_years.expected",
@@ -88,7 +93,7 @@ export const fields = [
   { key: "residual", path: "pricing.residual_share", kind: "percent", start: "", taken: "cost.bought.residual_share" },
   { key: "utilisation", path: "pricing.utilisation", kind: "percent", start: "", taken: "cost.bought.utilisation" },
   { key: "support", path: "pricing.support_share", kind: "percent", start: "" },
-  { key: "rack", path: "pricing.rack_per_month", kind: "decimal", start: "" },
+  { key: "rack", path: "pricing.rack_per_month", kind: "amount", start: "" },
   {
     key: "electricity", path: "pricing.electricity_per_kwh", kind: "decimal", start: "",
     taken: "cost.energy.price_per_kwh.expected",
@@ -100,15 +105,15 @@ export const fields = [
   },
   { key: "trials", path: "pricing.trials", kind: "integer", start: "" },
   { key: "failed", path: "pricing.failed_share", kind: "percent", start: "" },
-  { key: "work", path: "pricing.data_work.hours", kind: "decimal", start: "" },
+  { key: "work", path: "pricing.data_work.hours", kind: "amount", start: "" },
   { key: "rate", path: "pricing.data_work.rate_per_hour", kind: "decimal", start: "" },
 ];
 
 /** Fields of prices and wishes: they come with the second part. */
 export const wishes = fields.filter(({ path }) => path.startsWith("pricing.")).map(({ key }) => key);
 
-/** @param {Field["kind"] | undefined} kind */
-export const isNumeric = (kind) => kind === "integer" || kind === "decimal" || kind === "percent";
+/** @param {Kind | undefined} kind */
+export const isNumeric = (kind) => ["integer", "amount", "decimal", "percent"].includes(kind ?? "");
 
 /** What a typed number of a field is in the request, as a factor. @param {Key | null} key */
 export const scaleOf = (key) => (key && fieldNamed(key)?.kind === "percent" ? 100 : 1);
@@ -162,14 +167,15 @@ export const applies = (field, state) =>
 export const choicesOf = (field, description) => field.choices ?? description.choices[field.path] ?? [];
 
 /**
- * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one whole number, "0,05" a decimal. Text
- * that is no number stays text, for the core to name as such.
- * @param {string} text @param {Field["kind"]} kind
+ * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one number where it may be large, "0,05" is
+ * a fraction. Text that is no number stays text, for the core to name as such.
+ * @param {string} text @param {Kind} kind
  * @returns {number | string}
  */
 export function numberOrText(text, kind) {
   let plain = text.trim().replace(kind === "percent" ? /\s*%$/ : "", "");
-  if (kind === "integer" && /^\d{1,3}([.,'’\s]\d{3})+$/.test(plain)) plain = plain.replace(/\D/g, "");
+  const grouped = kind === "integer" || kind === "amount";
+  if (grouped && /^[1-9]\d{0,2}([.,'’\s]\d{3})+$/.test(plain)) plain = plain.replace(/\D/g, "");
   if (/^[-+]?\d*,\d+$/.test(plain)) plain = plain.replace(",", ".");
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e\d{1,2})?$/i.test(plain)) return text;
   return kind === "percent" ? Number(plain) / 100 : Number(plain);

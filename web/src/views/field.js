@@ -10,7 +10,7 @@ import { listed, onValue } from "./view.js";
 /** @typedef {import("../fields.js").Key} Key */
 
 /** What a telephone shows to type on. @type {Record<string, string>} */
-const keyboards = { integer: "numeric", decimal: "decimal", percent: "decimal" };
+const keyboards = { integer: "numeric", amount: "decimal", decimal: "decimal", percent: "decimal" };
 
 /** The ids of what explains a control, for aria-describedby. @param {View} view @param {Key} key */
 export function describedBy(view, key) {
