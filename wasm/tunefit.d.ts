@@ -86,8 +86,9 @@ export interface Dated {
 
 /** What has to be said beside an amount. */
 export type CostNote =
+  | "without_vat"
   /** Traffic out of the cloud, and storage, are charged besides. */
-  | "without_vat" | "egress_left_out"
+  | "egress_left_out"
   /** The price is of the GPUs alone; a barebone and its cards, without processors and memory. */
   | "host_not_included" | "processors_not_included"
   | "several_machines" | "gpus_idle"
@@ -97,8 +98,6 @@ export type CostNote =
   | "host_power_unknown" | "host_power_derived" | "idle_power_left_out"
   /** No utilisation was given: it works at all hours. No residual was given: nothing is left at the end. */
   | "always_in_use" | "written_off_whole"
-  /** The GPUs are taken to draw all that they may. */
-  | "full_load"
   | "no_service_contract";
 
 /** A figure of the request's or the catalog's. */
@@ -170,8 +169,14 @@ export interface Cost {
   };
   /** Of own machines. Null where nobody knows the card's power. */
   energy: null | {
-    gpu_watts: number;
+    /** Of all GPUs, on average, from what they draw while they compute and while they wait. */
+    gpu_watts: Range;
     host_watts: number;
+    /** Of the run's time, in which a GPU computes. */
+    gpu_busy_share: number;
+    /** Of the board power. */
+    working_power_share: Figure;
+    waiting_power_share: Figure;
     kwh: Range;
     kg_co2: Range;
     cost: Range;

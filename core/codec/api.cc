@@ -71,6 +71,7 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   run.time.seconds = *answer.time->total_seconds;
   run.time.padded_tokens = length.computed_tokens;
   run.time.trained_tokens = length.trained_tokens;
+  run.time.gpu_busy_share = BusyShare(answer.time->step);
   run.time.gpus = reading.workload.parallel.gpus;
   run.model = ModelForServices(reading.workload);
   Machine machine;

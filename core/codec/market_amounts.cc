@@ -101,6 +101,8 @@ void KeepDefaults(const ObjectReader& prices, CostDefaults& defaults) {
       {"support_share", defaults.support_share_per_year},
       {"grid_co2", defaults.grid_g_co2_per_kwh},
       {"lifetime", defaults.lifetime_years},
+      {"gpu_working", defaults.working_power_share},
+      {"gpu_waiting", defaults.waiting_power_share},
   };
   ForEachRow(prices, "defaults", [&](const ObjectReader& row) {
     for (const auto& [id, figure] : figures) {

@@ -21,13 +21,19 @@ struct Default {
 };
 constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
 constexpr Default kDefaults[] = {
-    {"electricity", "EUR_per_kWh", 0, 10},           {"pue", "ratio", 1, 10},
-    {"eur_per_usd", "EUR_per_USD", kAboveZero, 100}, {"support_share", "per_year", 0, 1},
-    {"rdimm_64GB", "USD", kAboveZero, 1e6},          {"grid_co2", "g_per_kWh", 0, 5000},
+    {"electricity", "EUR_per_kWh", 0, 10},
+    {"pue", "ratio", 1, 10},
+    {"eur_per_usd", "EUR_per_USD", kAboveZero, 100},
+    {"support_share", "per_year", 0, 1},
+    {"rdimm_64GB", "USD", kAboveZero, 1e6},
+    {"grid_co2", "g_per_kWh", 0, 5000},
     {"lifetime", "years", kAboveZero, 100},
+    {"gpu_working", "share", 0, 1},
+    {"gpu_waiting", "share", 0, 1},
 };
 constexpr FieldRule kDefaultId =
-    Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB grid_co2 lifetime").Needed();
+    Choice("id", "electricity pue eur_per_usd support_share rdimm_64GB grid_co2 lifetime gpu_working gpu_waiting")
+        .Needed();
 constexpr FieldRule kYear = Text("date", 0, TextForm::kDate).Needed();
 constexpr FieldRule kConfidence = Choice("confidence", "low");
 
@@ -84,7 +90,7 @@ constexpr FieldRule kDefault[] = {
     Number("low", 0, 1e6).Needed(),
     Number("expected", 0, 1e6).Needed(),
     Number("high", 0, 1e6).Needed(),
-    Choice("unit", "EUR_per_kWh ratio EUR_per_USD per_year USD g_per_kWh years").Needed(),
+    Choice("unit", "EUR_per_kWh ratio EUR_per_USD per_year USD g_per_kWh years share").Needed(),
     kYear,
     kConfidence,
     Text("note", 240),

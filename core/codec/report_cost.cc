@@ -62,12 +62,15 @@ class CostWriter {
     if (!energy) return writer_.Null("energy");
     writer_.Key("energy");
     writer_.BeginObject();
-    writer_.Number("gpu_watts", energy->gpu_watts);
+    WriteAmounts(writer_, "gpu_watts", energy->gpu_watts);
     writer_.Number("host_watts", energy->host_watts);
     WriteAmounts(writer_, "kwh", energy->kwh);
     WriteAmounts(writer_, "kg_co2", energy->kg_co2);
     WriteAmounts(writer_, "cost", energy->cost);
     WriteNotes(energy->notes);
+    writer_.Number("gpu_busy_share", energy->gpu_busy_share);
+    WriteFigure("working_power_share", *energy->working_power_share);
+    WriteFigure("waiting_power_share", *energy->waiting_power_share);
     WriteFigure("pue", energy->pue, energy->pue_from);
     WriteFigure("price_per_kwh", energy->price_per_kwh, energy->tariff_from);
     WriteFigure("g_co2_per_kwh", energy->g_co2_per_kwh, energy->grid_from, "emissions");
@@ -175,6 +178,8 @@ class CostWriter {
     WriteFormula(of);
     writer_.EndObject();
   }
+
+  void WriteFigure(std::string_view key, const Figure& figure) { WriteFigure(key, figure.value, &figure.provenance); }
 
   /// They sum to the cost of the run.
   void WriteParts(const HourOfWork& of_run) {
@@ -292,7 +297,9 @@ void AddCostSources(const CostReport& report, std::vector<std::string_view>& ids
   }
   for (const TokenServiceLine& line : report.token_services) add(&line.service->provenance);
   if (report.energy) {
-    for (const Provenance* from : {report.energy->pue_from, report.energy->tariff_from, report.energy->grid_from}) {
+    const EnergyUse& energy = *report.energy;
+    for (const Provenance* from : {&energy.working_power_share->provenance, &energy.waiting_power_share->provenance,
+                                   energy.pue_from, energy.tariff_from, energy.grid_from}) {
       add(from);
     }
   }

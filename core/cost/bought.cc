@@ -199,8 +199,7 @@ std::optional<BoughtCost> BoughtCostOf(const CostedRun& run, const Prices& price
   cost.per_hour.rack = YearlyPerHour(Exactly(rack_per_year), cost.utilisation);
   const Range hours = HoursOf(run.time.seconds);
   if (energy != nullptr) {
-    const double kilowatts = energy->watts() / 1000;
-    cost.per_hour.electricity = Times(energy->pue, energy->price_per_kwh) * kilowatts;
+    cost.per_hour.electricity = Times(Times(energy->pue, energy->price_per_kwh), energy->watts()) * (1 / 1000.0);
   }
   cost.of_run = cost.per_hour * hours;
   return cost;

@@ -23,12 +23,14 @@ double HostWatts(double power_watts, std::int64_t gpus, double hottest_card_watt
   return std::max(0.0, power_watts - static_cast<double>(gpus) * hottest_card_watts);
 }
 
-double GpuWatts(std::int64_t gpus, double board_power_watts, double load_share) {
-  return static_cast<double>(gpus) * board_power_watts * load_share;
+Range GpuWatts(double board_power_watts, std::int64_t gpus, double busy_share, const CostDefaults& defaults) {
+  const Range share =
+      defaults.working_power_share.value * busy_share + defaults.waiting_power_share.value * (1 - busy_share);
+  return share * (static_cast<double>(gpus) * board_power_watts);
 }
 
-Range EnergyKwh(double watts, const Range& seconds, const Range& pue) {
-  return Times(HoursOf(seconds), pue) * (watts / kWattsPerKilowatt);
+Range EnergyKwh(const Range& watts, const Range& seconds, const Range& pue) {
+  return Times(Times(HoursOf(seconds), pue), watts) * (1 / kWattsPerKilowatt);
 }
 
 Range CarbonKg(const Range& kwh, const Range& g_co2_per_kwh) {
@@ -39,8 +41,10 @@ std::optional<EnergyUse> EnergyOf(const CostedRun& run, const CostDefaults& defa
                                   Currency currency) {
   if (run.gpu->board_power_watts <= 0) return {};
   EnergyUse use;
-  use.gpu_watts = GpuWatts(run.time.gpus, run.gpu->board_power_watts, run.time.gpu_load_share.value_or(1));
-  if (!run.time.gpu_load_share) use.notes.Add(CostNote::kFullLoad);
+  use.gpu_busy_share = run.time.gpu_busy_share;
+  use.working_power_share = &defaults.working_power_share;
+  use.waiting_power_share = &defaults.waiting_power_share;
+  use.gpu_watts = GpuWatts(run.gpu->board_power_watts, run.time.gpus, run.time.gpu_busy_share, defaults);
   if (run.machine != nullptr) {
     const std::int64_t machines = MachinesFor(run.time.gpus, run.machine->gpus_max);
     use.host_watts = static_cast<double>(machines) * run.machine->host_watts;

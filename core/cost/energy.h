@@ -9,19 +9,22 @@ namespace tunefit {
 
 /// What one's own machines draw for the run, at the socket of the building.
 struct EnergyUse {
-  double gpu_watts = 0;   ///< of all GPUs, on average
+  double gpu_busy_share = 1;
+  Range gpu_watts;        ///< of all GPUs, on average
   double host_watts = 0;  ///< of all machines' other parts; 0 where nobody knows
   Range pue;
   Range kwh;
   Range price_per_kwh;  ///< in the answer's currency
   Range cost;
   Range g_co2_per_kwh, kg_co2;
+  const Figure* working_power_share = nullptr;
+  const Figure* waiting_power_share = nullptr;
   const Provenance* pue_from = nullptr;     ///< null: the request's own
   const Provenance* tariff_from = nullptr;  ///< null: the request's own
   const Provenance* grid_from = nullptr;    ///< null: the request's own
   CostNotes notes;
 
-  double watts() const { return gpu_watts + host_watts; }
+  Range watts() const { return gpu_watts + Exactly(host_watts); }
 };
 
 /// COST-10  What everything but the cards of a machine draws under load: power - gpus · board power of the hottest
@@ -29,11 +32,12 @@ struct EnergyUse {
 /// or where nothing is left.
 double HostWatts(double power_watts, std::int64_t gpus, double hottest_card_watts);
 
-/// COST-11  Watts of the GPUs: gpus · board power · share of it that the run draws.
-double GpuWatts(std::int64_t gpus, double board_power_watts, double load_share);
+/// COST-11  Watts of the GPUs: gpus · board power · (busy share · share of it drawn at work + the rest · share drawn
+/// while they wait).
+Range GpuWatts(double board_power_watts, std::int64_t gpus, double busy_share, const CostDefaults& defaults);
 
 /// COST-12  Kilowatt-hours: watts / 1000 · hours · PUE.
-Range EnergyKwh(double watts, const Range& seconds, const Range& pue);
+Range EnergyKwh(const Range& watts, const Range& seconds, const Range& pue);
 
 /// COST-13  Kilograms of CO2: kWh · grams a kWh / 1000.
 Range CarbonKg(const Range& kwh, const Range& g_co2_per_kwh);

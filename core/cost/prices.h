@@ -115,6 +115,8 @@ struct CostDefaults {
   Figure support_share_per_year;  ///< service contract of a machine, of its price
   Figure grid_g_co2_per_kwh;
   Figure lifetime_years;
+  Figure working_power_share;  ///< of the board power, that a GPU draws while it computes
+  Figure waiting_power_share;  ///< and while it waits for the host or for other GPUs
 };
 
 /// Sorted by GPU, the order kept otherwise, without those that a newer price stands for: of one machine on several days

@@ -11,9 +11,8 @@ namespace tunefit {
 
 /// What the cost of a run follows from: what core/time says of the whole of it, all epochs, evaluation and start-up.
 struct RunTime {
-  Range seconds;  ///< from start to end; over 0
-  std::optional<double>
-      gpu_load_share;         ///< of the board power that the run draws, on average; all of it where nobody says
+  Range seconds;              ///< from start to end; over 0
+  double gpu_busy_share = 1;  ///< of that, the GPUs compute; for the rest they wait
   double padded_tokens = 0;   ///< all rows by the length that they are padded to, every epoch; packed rows as they are
   double trained_tokens = 0;  ///< the rows' own tokens, every epoch
   std::int64_t gpus = 1;      ///< that the run takes, all machines together
@@ -54,10 +53,9 @@ enum class CostNote : std::uint8_t {
   kIdlePowerLeftOut,       ///< what the machine draws while it waits
   kAlwaysInUse,            ///< no utilisation was given: the machine is taken to work at all hours
   kWrittenOffWhole,        ///< no residual was given: nothing is left at the end
-  kFullLoad,               ///< the GPUs are taken to draw all that they may: how much of it they do is not known
   kNoServiceContract,      ///< none was given, and cards alone have none
 };
-inline constexpr int kCostNoteCount = 14;
+inline constexpr int kCostNoteCount = 13;
 
 /// Stable machine names: "egress_left_out".
 std::string_view CostNoteName(CostNote note);

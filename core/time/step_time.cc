@@ -255,6 +255,13 @@ double Utilization(double flops, double seconds, double gpus, double peak_flops_
   return possible > 0 ? flops / possible : 0;
 }
 
+double BusyShare(const StepTime& time) {
+  if (time.seconds <= 0) return 0;
+  const double busy = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute] +
+                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer];
+  return busy / time.seconds;
+}
+
 const Efficiencies::Architecture& Efficiencies::Of(const std::string& architecture) const {
   static const Architecture kAny;
   const auto is_it = [&](const Architecture& known) { return known.name == architecture; };

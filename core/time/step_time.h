@@ -84,6 +84,9 @@ double PrintedRate(const Gpu& gpu, Dtype dtype);
 /// TIM-13  Flops over what the printed dense rate of the compute dtype would do in that time. 0 where no rate is known.
 double Utilization(double flops, double seconds, double gpus, double peak_flops_per_second);
 
+/// TIM-14  Of the step's time, in which the GPU computes; for the rest it waits for the host or for other GPUs.
+double BusyShare(const StepTime& time);
+
 /// A step's seconds with the interval that holds 90 of 100 published runs bound alike.
 Range RangeOf(const StepTime& time, const Efficiencies& efficiencies);
 

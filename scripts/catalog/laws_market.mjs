@@ -6,7 +6,7 @@ import { needSource, reportAbsent, reportTwice, reportUnknownGpus, reportUnsorte
 
 const SERVER_NUMBERS = ["gpus_max", "link_gpus", "pcie_gen", "sockets", "dimm_slots", "memory_max_GB", "nic_count", "nic_Gbps",
   "psu_count", "psu_W", "power_W", "height_U", "weight_kg"];
-const DEFAULTS = ["electricity", "eur_per_usd", "grid_co2", "lifetime", "pue", "rdimm_64GB", "support_share"];
+const DEFAULTS = ["electricity", "eur_per_usd", "gpu_waiting", "gpu_working", "grid_co2", "lifetime", "pue", "rdimm_64GB", "support_share"];
 const WEAK_GRADES = ["C", "D"];
 const LEAST_CONTRAST = 4.5; // of text, WCAG 2.2, 1.4.3
 

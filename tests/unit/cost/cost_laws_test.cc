@@ -38,7 +38,7 @@ struct Case {
     small.run.time.gpus = draw.Count(1, 40);
     const double low = draw.Number(1, 1e6);
     small.run.time.seconds = {low, low * draw.Number(1, 2), low * draw.Number(2, 4)};
-    small.run.time.gpu_load_share = draw.Number(0.1, 1);
+    small.run.time.gpu_busy_share = draw.Number(0.1, 1);
     small.machine.host_watts = draw.Number(0, 3000);
     if (draw.Flag()) small.run.machine = &small.machine;
     prices = SmallPrices();

@@ -85,8 +85,9 @@ TEST(EstimateCost, IsInTheCurrencyThatIsAskedFor) {
 TEST(EstimateCost, ACardEarnsItselfBackInWeeksIfItIsUsed) {
   SmallRun small(1, 1);
   small.gpu.board_power_watts = 450;
-  small.run.time.gpu_load_share = 1;
+  small.run.time.gpu_busy_share = 1;
   Prices prices = SmallPrices();
+  prices.defaults.working_power_share.value = Exactly(1);
   Pricing pricing;
   pricing.purchase_price = 1600;
   pricing.hourly_price = 2500 / kHoursPerMonth;

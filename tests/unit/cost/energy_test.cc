@@ -17,15 +17,24 @@ TEST(HostWatts, AreWhatTheCardsLeave) {
   EXPECT_EQ(HostWatts(5000, 8, 700), 0);
 }
 
+TEST(GpuWatts, LieBetweenWaitingAndWork) {
+  CostDefaults defaults;
+  defaults.working_power_share.value = {0.7, 0.9, 1};
+  defaults.waiting_power_share.value = {0.1, 0.3, 0.6};
+  ExpectRange(GpuWatts(500, 2, 1, defaults), 700, 900, 1000);
+  ExpectRange(GpuWatts(500, 2, 0, defaults), 100, 300, 600);
+  ExpectRange(GpuWatts(500, 2, 0.75, defaults), 550, 750, 900);
+}
+
 TEST(EnergyOf, CountsTheLoadTheHostAndTheBuilding) {
   SmallRun small(10, 2);
   small.machine.host_watts = 1000;
   small.run.machine = &small.machine;
   const auto use = EnergyOf(small.run, SmallPrices().defaults, {}, Currency::kEur);
   ASSERT_TRUE(use);
-  EXPECT_EQ(use->gpu_watts, 2000);   // ten of 400 W at half their load
-  EXPECT_EQ(use->host_watts, 2000);  // two machines of eight
-  ExpectRange(use->kwh, 8, 12, 16);  // 4 kW, two hours, PUE 1, 1.5 and 2
+  ExpectRange(use->gpu_watts, 2000, 2000, 2000);  // ten of 400 W: half the time at 0.8 of it, half at 0.2
+  EXPECT_EQ(use->host_watts, 2000);               // two machines of eight
+  ExpectRange(use->kwh, 8, 12, 16);               // 4 kW, two hours, PUE 1, 1.5 and 2
   ExpectRange(use->cost, 0.8, 2.4, 4.8);
   ExpectRange(use->kg_co2, 1.6, 3.6, 6.4);
   EXPECT_TRUE(use->notes.Has(CostNote::kHostPowerDerived));

@@ -16,6 +16,8 @@ Prices SmallPrices() {
   prices.defaults.support_share_per_year = figure(0.05, 0.1, 0.15);
   prices.defaults.grid_g_co2_per_kwh = figure(200, 300, 400);
   prices.defaults.lifetime_years = figure(4, 5, 8);
+  prices.defaults.working_power_share = figure(0.8, 0.8, 0.8);
+  prices.defaults.waiting_power_share = figure(0.2, 0.2, 0.2);
   return prices;
 }
 
@@ -46,7 +48,7 @@ SmallRun::SmallRun(std::int64_t gpus, double hours) {
   machine = {"box", 8, 0};
   run.gpu = &gpu;
   run.time.seconds = Exactly(hours * kSecondsPerHour);
-  run.time.gpu_load_share = 0.5;
+  run.time.gpu_busy_share = 0.5;
   run.time.trained_tokens = 1e6;
   run.time.padded_tokens = 2e6;
   run.time.gpus = gpus;

@@ -120,6 +120,16 @@ TEST(MatrixRates, TheBestMeasuredOneOrAShareOfThePrinted) {
 
 // 70B parameters over 2,048 x 16 x 500 tokens on 16 A100 in 13.5 hours: 2.8 %, not the 45.5 % that one card's peak
 // beside all cards' tokens gives.
+TEST(BusyShare, LeavesOutWhatAGpuWaitsFor) {
+  StepTime time;
+  const std::pair<TimeTerm, double> terms[] = {
+      {TimeTerm::kMatmul, 4}, {TimeTerm::kOptimizer, 1}, {TimeTerm::kLaunch, 2}, {TimeTerm::kData, 3}};
+  for (const auto& [term, seconds] : terms) time.terms[static_cast<std::size_t>(term)] = seconds;
+  time.seconds = 10;
+  EXPECT_DOUBLE_EQ(BusyShare(time), 0.5);
+  EXPECT_EQ(BusyShare(StepTime{}), 0);
+}
+
 TEST(Utilization, CountsEveryCard) {
   const double flops = 6 * 70e9 * 2048 * 16 * 500;
   EXPECT_NEAR(Utilization(flops, 13.5 * 3600, 16, 312e12), 0.028, 0.0005);

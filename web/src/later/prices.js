@@ -146,7 +146,7 @@ const running = (view, market) => table(view, "running", {
       const { format } = words;
       const key = /** @type {TextKey} */ (`price.unit.${row.unit}`);
       const plain = (/** @type {number} */ number) =>
-        row.unit === "per_year" ? format.percent(number) : format.decimal(number, 4);
+        row.unit === "per_year" || row.unit === "share" ? format.percent(number) : format.decimal(number, 4);
       const ends = `${plain(row.low)} ${words.t("range.to")} ${plain(row.high)}`;
       const offer = { ...row, currency: market.vendor.currency };
       return html`<tr>

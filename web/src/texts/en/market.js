@@ -171,6 +171,8 @@ export const market = {
   "price.default.eur_per_usd": "Rate of exchange",
   "price.default.support_share": "Support, as a share of the hardware’s price",
   "price.default.rdimm_64GB": "Memory module of 64 GB",
+  "price.default.gpu_working": "Power of a GPU that computes, of its board power",
+  "price.default.gpu_waiting": "Power of a GPU that waits, of its board power",
   "price.default.grid_co2": "CO2 of a kilowatt-hour",
   "price.default.lifetime": "Years over which machines are written off",
   "price.unit.EUR_per_kWh": "€ {value} a kWh",
@@ -179,5 +181,6 @@ export const market = {
   "price.unit.per_year": "{value} a year",
   "price.unit.USD": "$ {value}",
   "price.unit.g_per_kWh": "{value} g a kWh",
+  "price.unit.share": "{value}",
   "price.unit.years": "{value} years",
 };

@@ -171,6 +171,8 @@ export const market = {
   "price.default.eur_per_usd": "Wisselkoers",
   "price.default.support_share": "Onderhoud, als deel van de prijs van de hardware",
   "price.default.rdimm_64GB": "Geheugenmodule van 64 GB",
+  "price.default.gpu_working": "Vermogen van een GPU die rekent, deel van het opgegeven vermogen",
+  "price.default.gpu_waiting": "Vermogen van een GPU die wacht, deel van het opgegeven vermogen",
   "price.default.grid_co2": "CO2 van een kilowattuur",
   "price.default.lifetime": "Jaren waarover machines worden afgeschreven",
   "price.unit.EUR_per_kWh": "€ {value} per kWh",
@@ -179,5 +181,6 @@ export const market = {
   "price.unit.per_year": "{value} per jaar",
   "price.unit.USD": "$ {value}",
   "price.unit.g_per_kWh": "{value} g per kWh",
+  "price.unit.share": "{value}",
   "price.unit.years": "{value} jaar",
 };
