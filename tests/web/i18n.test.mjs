@@ -42,7 +42,7 @@ test("no text is left in the other language", () => {
     "Embedding", "Embeddings", "FP4 (4 bits)", "FlashAttention 2", "FlashAttention 3", "FlexAttention", "GPU", "Gradient checkpointing", "INT8 (8 bits)", "Logits", "Loss", "MLP",
     "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "token", "tokens", "xFormers",
     "Community", "Compute capability", "Infinity Fabric", "LoRA", "Machine", "NVLink", "PCIe", "Parameters", "Processor", "Spot", "Xe Link", "rack",
-    "Data", "Epochs", "Euro", "PUE", "g/kWh", "run", "runs", "{currency}", "{currency}/kWh", "{value} g", "$ {value}", "{form} redundant", "barebone {amounts}", "{count} GPU", "{count} slot", "{count} socket", "{count} sockets", "{value}", "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
+    "Data", "Epochs", "Euro", "PUE", "g/kWh", "run", "runs", "{currency}", "{currency}/kWh", "{value} W", "{value} g", "$ {value}", "{form} redundant", "barebone {amounts}", "{count} GPU", "{count} slot", "{count} socket", "{count} sockets", "{value}", "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
   ];
   assert.deepEqual([...same].filter((text) => !known.includes(text)), []);
 });

@@ -173,11 +173,11 @@ export class Calculator extends LitElement {
     }, settled);
   }
 
-  /** The status line: the verdict, or what to correct; assistive technology reads it at each change. */
+  /** The status line: the verdict and its price, or what to correct; assistive technology reads it at each change. */
   #say() {
     const view = this.#view();
-    if (!view) return;
-    this.status = verdictOf(view).headline;
+    const outcome = view && !view.outdated && view.later?.outcomeText(view);
+    if (view) this.status = [verdictOf(view).headline, outcome].filter(Boolean).join(" ");
   }
 
   #fragment() {

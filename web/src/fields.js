@@ -167,8 +167,8 @@ export const applies = (field, state) =>
 export const choicesOf = (field, description) => field.choices ?? description.choices[field.path] ?? [];
 
 /**
- * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one number where it may be large, "0,05" is
- * a fraction. Text that is no number stays text, for the core to name as such.
+ * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one number where it may be large, "0,05"
+ * is a fraction. Text that is no number stays text, for the core to name as such.
  * @param {string} text @param {Kind} kind
  * @returns {number | string}
  */

@@ -87,7 +87,10 @@ export function notesOf(words, cost) {
 
 /** Dates of every price and figure that an amount was made of. @param {Cost} cost */
 function datesOf({ exchange, rented, token_services: services, bought, energy }) {
-  const figures = [bought?.lifetime_years, energy?.pue, energy?.price_per_kwh, energy?.g_co2_per_kwh];
+  const figures = [
+    bought?.lifetime_years, energy?.pue, energy?.price_per_kwh, energy?.g_co2_per_kwh, energy?.working_power_share,
+    energy?.waiting_power_share,
+  ];
   return [exchange, ...rented, ...services, ...(bought?.prices ?? []), ...figures].flatMap((some) => some?.date ?? []);
 }
 

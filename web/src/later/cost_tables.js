@@ -195,21 +195,23 @@ export function bought(view, { bought: own, currency }) {
 function figureRows(words, { exchange, bought: own, energy, currency }) {
   const { format } = words;
   const share = (/** @type {number} */ value) => format.percent(value);
-  const plain = (/** @type {Range} */ range) => {
-    const [low, value, high] = [range.low, range.expected, range.high].map((figure) => format.decimal(figure, 2));
+  /** @param {Range} range @param {(value: number) => string} [text] */
+  const plain = (range, text = (value) => format.decimal(value, 2)) => {
+    const [low, value, high] = [range.low, range.expected, range.high].map(text);
     return low === high ? { value } : { value, range: `${low} ${words.t("range.to")} ${high}` };
   };
+  const tariff = (/** @type {number} */ value) => format.money(value, currency, 3);
   /** @type {(Row | null)[]} */
   const rows = [
     own && { id: "lifetime", ...plain(own.lifetime_years), from: own.lifetime_years, key: "lifetime" },
     own && { id: "utilisation", value: share(own.utilisation), key: "utilisation" },
     own && { id: "residual", value: share(own.residual_share), key: "residual" },
     energy && {
-      id: "electricity", value: format.money(energy.price_per_kwh.expected, currency, 3), from: energy.price_per_kwh,
-      range: `${format.money(energy.price_per_kwh.low, currency, 3)} ${words.t("range.to")} ${
-        format.money(energy.price_per_kwh.high, currency, 3)}`,
-      key: "electricity",
+      id: "electricity", ...plain(energy.price_per_kwh, tariff), from: energy.price_per_kwh, key: "electricity",
     },
+    energy && { id: "watts", ...plain(energy.gpu_watts, format.integer) },
+    energy && { id: "working", ...plain(energy.working_power_share, share), from: energy.working_power_share },
+    energy && { id: "waiting", ...plain(energy.waiting_power_share, share), from: energy.waiting_power_share },
     energy && { id: "pue", ...plain(energy.pue), from: energy.pue, key: "pue" },
     energy && { id: "grid", ...plain(energy.g_co2_per_kwh), from: energy.g_co2_per_kwh, key: "grid" },
     { id: "exchange", value: format.decimal(exchange.eur_per_usd, 4), from: exchange },

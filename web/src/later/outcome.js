@@ -87,7 +87,7 @@ export function ageTag(words, date) {
 export function outcome(view) {
   const { words, answer } = view;
   const said = sentences(view);
-  if (said.length === 0) return html`<p class="outcome">${untimed(view)}</p>`;
+  if (said.length === 0) return html`<p class="outcome" data-testid="outcome">${untimed(view)}</p>`;
   return html`<p class="outcome" data-testid="outcome">
     ${answer?.fit?.verdict === "does_not_fit" ? words.t("outcome.unfit") : nothing}
     ${said.map(

@@ -47,6 +47,9 @@ export const cost = {
   "cost.figure.utilisation": "In use",
   "cost.figure.residual": "Left of the price at the end",
   "cost.figure.electricity": "Electricity",
+  "cost.figure.watts": "All GPUs draw, on average",
+  "cost.figure.working": "Power of a GPU that computes",
+  "cost.figure.waiting": "Power of a GPU that waits",
   "cost.figure.pue": "Power of the building over that of its computers (PUE)",
   "cost.figure.grid": "CO2 of a kilowatt-hour",
   "cost.figure.own": "your own",
@@ -55,6 +58,9 @@ export const cost = {
   "cost.value.utilisation": "{value} of all hours",
   "cost.value.residual": "{value}",
   "cost.value.electricity": "{value} a kWh",
+  "cost.value.watts": "{value} W",
+  "cost.value.working": "{value} of its rated power",
+  "cost.value.waiting": "{value} of its rated power",
   "cost.value.pue": "{value}",
   "cost.value.grid": "{value} g",
 
@@ -77,7 +83,6 @@ export const cost = {
   "cost.note.idle_power_left_out": "What the machine draws while it waits for work is not counted.",
   "cost.note.always_in_use": "It is counted as if it worked day and night. Used less, each hour of work bears more of the price.",
   "cost.note.written_off_whole": "It is counted as if nothing were left of the price at the end.",
-  "cost.note.full_load": "GPUs are counted as if they drew all the power that they may.",
   "cost.note.no_service_contract": "No service contract is counted.",
 
   "cost.even.heading": "Rent or buy?",

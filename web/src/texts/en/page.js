@@ -1,7 +1,7 @@
 /** The page's own sentences. */
 export const page = {
   "page.title": "{name}: does this fine-tuning run fit?",
-  "page.description": "How much GPU memory fine-tuning takes, and what fills it",
+  "page.description": "Does a fine-tuning run fit your GPU, how long does it take, and what does it cost?",
   "page.language": "Language",
   "page.skip": "Skip to the answer",
   "page.answer": "Answer",

@@ -47,6 +47,9 @@ export const cost = {
   "cost.figure.utilisation": "In gebruik",
   "cost.figure.residual": "Aan het eind over van de prijs",
   "cost.figure.electricity": "Stroom",
+  "cost.figure.watts": "Alle GPU’s trekken, gemiddeld",
+  "cost.figure.working": "Vermogen van een GPU die rekent",
+  "cost.figure.waiting": "Vermogen van een GPU die wacht",
   "cost.figure.pue": "Stroom van het gebouw, gedeeld door die van de computers (PUE)",
   "cost.figure.grid": "CO2 van een kilowattuur",
   "cost.figure.own": "van jezelf",
@@ -55,6 +58,9 @@ export const cost = {
   "cost.value.utilisation": "{value} van alle uren",
   "cost.value.residual": "{value}",
   "cost.value.electricity": "{value} per kWh",
+  "cost.value.watts": "{value} W",
+  "cost.value.working": "{value} van het opgegeven vermogen",
+  "cost.value.waiting": "{value} van het opgegeven vermogen",
   "cost.value.pue": "{value}",
   "cost.value.grid": "{value} g",
 
@@ -77,7 +83,6 @@ export const cost = {
   "cost.note.idle_power_left_out": "Wat de machine verbruikt terwijl ze op werk wacht, telt niet mee.",
   "cost.note.always_in_use": "Er is gerekend alsof ze dag en nacht werkt. Werkt ze minder, dan draagt elk uur meer van de prijs.",
   "cost.note.written_off_whole": "Er is gerekend alsof er aan het eind niets over is van de prijs.",
-  "cost.note.full_load": "Er is gerekend alsof de GPU’s al het vermogen trekken dat ze mogen.",
   "cost.note.no_service_contract": "Een onderhoudscontract is niet meegerekend.",
 
   "cost.even.heading": "Huren of kopen?",

@@ -1,7 +1,7 @@
 /** De zinnen van de pagina zelf. */
 export const page = {
   "page.title": "{name}: past deze finetuning op je kaart?",
-  "page.description": "Hoeveel GPU-geheugen finetunen kost, en waar het blijft",
+  "page.description": "Past een finetuning op je GPU, hoe lang duurt die en wat kost het?",
   "page.language": "Taal",
   "page.skip": "Naar het antwoord",
   "page.answer": "Antwoord",
