@@ -69,7 +69,8 @@ export function figures(words, { low, expected, high }) {
 
 /**
  * When something is reached, which may be never: "8,100 hours" and "6,100 to 11,000".
- * @param {Words} words @param {string} key @param {{low: number | null, expected: number | null, high: number | null}} reach
+ * @param {Words} words @param {string} key
+ * @param {{low: number | null, expected: number | null, high: number | null}} reach
  */
 export function reached(words, key, { low, expected, high }) {
   const never = words.t("duration.never");

@@ -53,66 +53,98 @@ export function evenText(words, { bought, currency }, even) {
 }
 
 /**
- * The chart on its own: it is saved as it stands, so its words are in it.
- * @param {Words} words @param {Cost} cost @param {BreakEven} even @param {Point[]} points @param {typeof sizes[number]} size
+ * Where hours and amounts of money are in a drawing, and the ticks of both.
+ * @param {Words} words @param {string} currency @param {Point} last @param {typeof sizes[number]} size
  */
-function chart(words, { currency }, even, points, { name, width, height, columns }) {
-  const { format } = words;
-  const last = points[points.length - 1];
+function frameOf({ format }, currency, last, { width, height, columns }) {
   const top = 1.1 * Math.max(last.rented, last.bought.high);
   const amounts = ticks(0, top, 5);
-  const amountText = (/** @type {number} */ value) => format.money(value, currency, amounts[1] < 1 ? 2 : 0);
-  const left = 12 + figureWidth * Math.max(...amounts.map((value) => amountText(value).length));
+  const digits = amounts[1] < 1 ? 2 : 0;
+  const rows = amounts.map((value) => ({ value, text: format.money(value, currency, digits) }));
+  const left = 12 + figureWidth * Math.max(...rows.map(({ text }) => text.length));
   const [right, above, below] = [width - 28, 12, height - 44];
-  const x = (/** @type {number} */ hours) => left + ((right - left) * hours) / last.hours;
-  const y = (/** @type {number} */ value) => below - ((below - above) * value) / top;
+  return {
+    ...{ rows, left, right, above, below },
+    columns: ticks(0, last.hours, columns).map((value) => ({ value, text: format.integer(value) })),
+    x: (/** @type {number} */ hours) => left + ((right - left) * hours) / last.hours,
+    y: (/** @type {number} */ value) => below - ((below - above) * value) / top,
+  };
+}
+
+/**
+ * The axes with their ticks, and where the purchase is written off.
+ * @param {Words} words @param {ReturnType<typeof frameOf>} frame @param {number} lifetime @param {number} end
+ */
+function axes(words, { rows, columns, left, right, above, below, x, y }, lifetime, end) {
+  const line = x(lifetime);
+  return svg`${rows.map(({ value, text }) => svg`<path class="even-grid" d="M${left} ${y(value)}H${right}" />
+    <text class="even-tick" x=${left - 6} y=${y(value) + 4} text-anchor="end">${text}</text>`)}
+  ${columns.map(({ value, text }) => svg`<path class="even-axis" d="M${x(value)} ${below}v5" />
+    <text class="even-tick" x=${x(value)} y=${below + 18} text-anchor="middle">${text}</text>`)}
+  <path class="even-axis" d="M${left} ${below}H${right}" />
+  <text class="even-tick" x=${right} y=${below + 36} text-anchor="end">${words.t("cost.even.hours")}</text>
+  ${lifetime < end
+    ? svg`<path class="even-lifetime" d="M${line} ${above}V${below}" />
+      <text class="even-tick" x=${line - 5} y=${above + 10} text-anchor="end">${words.t("cost.even.lifetime")}</text>`
+    : nothing}`;
+}
+
+/**
+ * Where the lines meet, in hours and by the calendar; nothing where that is too late or never.
+ * @param {Words} words @param {ReturnType<typeof frameOf>} frame @param {BreakEven} even @param {number} end
+ */
+function meeting(words, { below, x, y }, { state, hours, months, rent_per_hour: rent }, end) {
+  if (state !== "reached" || hours.expected === null) return nothing;
+  const [low, high] = [hours.low ?? end, hours.high ?? end].map((value) => x(Math.min(value, end)));
+  const at = { x: x(hours.expected), y: y(hours.expected * rent) };
+  return svg`<path class="even-drop" d="M${at.x} ${at.y}V${below}" />
+  <path class="even-range" d="M${low} ${below}H${high}" />
+  <circle class="even-dot" cx=${at.x} cy=${at.y} r="5" />
+  <text class="even-mark" x=${at.x - 10} y=${at.y - 26} text-anchor="end">${
+    reached(words, "duration.hours", hours).amount}</text>
+  <text class="even-mark" x=${at.x - 10} y=${at.y - 10} text-anchor="end">${calendar(words, months).amount}</text>`;
+}
+
+/**
+ * The chart on its own: it is saved as it stands, so its words are in it.
+ * @param {Words} words @param {string} currency @param {BreakEven} even @param {Point[]} points
+ * @param {typeof sizes[number]} size
+ */
+function chart(words, currency, even, points, size) {
+  const last = points[points.length - 1];
+  const frame = frameOf(words, currency, last, size);
+  const { right, below, x, y } = frame;
   const band = /** @type {import("d3-shape").Area<Point>} */ (area())
     .x(({ hours }) => x(hours))
     .y0(({ bought }) => y(bought.low))
     .y1(({ bought }) => y(bought.high));
-  const path = (/** @type {(point: Point) => number} */ value) =>
-    /** @type {import("d3-shape").Line<Point>} */ (line()).x(({ hours }) => x(hours)).y((point) => y(value(point)))(points);
-  const { hours: crossing, lifetime_hours: lifetime } = even;
-  const meet = even.state === "reached" && crossing.expected !== null ? crossing.expected : null;
-  const cost = meet === null ? 0 : meet * even.rent_per_hour;
-  const ends = [crossing.low ?? last.hours, crossing.high ?? last.hours].map((hours) => x(Math.min(hours, last.hours)));
-  const rentAbove = last.rented > last.bought.expected;
-  const under = (/** @type {number} */ value) => (y(value) + 22 < below ? 18 : -8);
+  const path = (/** @type {(point: Point) => number} */ value) => {
+    const drawn = /** @type {import("d3-shape").Line<Point>} */ (line());
+    return drawn.x(({ hours }) => x(hours)).y((point) => y(value(point)))(points) ?? "";
+  };
+  const dearer = last.rented > last.bought.expected;
+  /** A name at the end of its line: over the upper one, under the lower one where there is room. */
+  const name = (/** @type {"rented" | "bought"} */ id, /** @type {number} */ value, /** @type {boolean} */ upper) => {
+    const shift = upper || y(value) + 22 > below ? -8 : 18;
+    return svg`<text class="even-name" data-line=${id} x=${right} y=${y(value) + shift} text-anchor="end">${
+      words.t(`cost.even.${id}`)}</text>`;
+  };
+  const { width, height } = size;
   return html`<svg
     class="even"
-    data-size=${name}
+    data-size=${size.name}
     viewBox="0 0 ${width} ${height}"
     width=${width}
     height=${height}
     aria-hidden="true"
   >
     ${svg`<rect class="even-paper" width=${width} height=${height} />
-    ${amounts.map((value) => svg`<path class="even-grid" d="M${left} ${y(value)}H${right}" />
-      <text class="even-tick" x=${left - 6} y=${y(value) + 4} text-anchor="end">${amountText(value)}</text>`)}
-    ${ticks(0, last.hours, columns).map((hours) => svg`<path class="even-axis" d="M${x(hours)} ${below}v5" />
-      <text class="even-tick" x=${x(hours)} y=${below + 18} text-anchor="middle">${format.integer(hours)}</text>`)}
-    <path class="even-axis" d="M${left} ${below}H${right}" />
-    <text class="even-tick" x=${right} y=${below + 36} text-anchor="end">${words.t("cost.even.hours")}</text>
+    ${axes(words, frame, even.lifetime_hours, last.hours)}
     <path class="even-band" d=${band(points) ?? ""} />
-    <path class="even-bought" d=${path(({ bought }) => bought.expected) ?? ""} />
-    <path class="even-rented" d=${path(({ rented }) => rented) ?? ""} />
-    ${lifetime < last.hours
-      ? svg`<path class="even-lifetime" d="M${x(lifetime)} ${above}V${below}" />
-        <text class="even-tick" x=${x(lifetime) - 5} y=${above + 10} text-anchor="end">${words.t("cost.even.lifetime")}</text>`
-      : nothing}
-    <text class="even-name" data-line="rented" x=${right} y=${y(last.rented) + (rentAbove ? -8 : under(last.rented))} text-anchor="end">${
-      words.t("cost.even.rented")}</text>
-    <text class="even-name" data-line="bought" x=${right} y=${y(last.bought.expected) + (rentAbove ? under(last.bought.expected) : -8)}
-      text-anchor="end">${words.t("cost.even.bought")}</text>
-    ${meet === null
-      ? nothing
-      : svg`<path class="even-drop" d="M${x(meet)} ${y(cost)}V${below}" />
-        <path class="even-range" d="M${ends[0]} ${below}H${ends[1]}" />
-        <circle class="even-dot" cx=${x(meet)} cy=${y(cost)} r="5" />
-        <text class="even-mark" x=${x(meet) - 10} y=${y(cost) - 26} text-anchor="end">${
-          reached(words, "duration.hours", crossing).amount}</text>
-        <text class="even-mark" x=${x(meet) - 10} y=${y(cost) - 10} text-anchor="end">${
-          calendar(words, even.months).amount}</text>`}`}
+    <path class="even-bought" d=${path(({ bought }) => bought.expected)} />
+    <path class="even-rented" d=${path(({ rented }) => rented)} />
+    ${name("rented", last.rented, dearer)} ${name("bought", last.bought.expected, !dearer)}
+    ${meeting(words, frame, even, last.hours)}`}
   </svg>`;
 }
 
@@ -160,7 +192,7 @@ export function breakEven(view, cost) {
     <h4>${words.t("cost.even.heading")}</h4>
     <p>${said} ${hours ? words.t("cost.even.run", { hours: hoursOf(words, hours).amount }) : nothing}</p>
     <div class="even-room" role="img" aria-label="${words.t("cost.even.chart")}. ${said}">
-      ${sizes.map((size) => chart(words, cost, even, points, size))}
+      ${sizes.map((size) => chart(words, cost.currency, even, points, size))}
     </div>
     ${chartTable(view, cost, points)}
     <p><button type="button" class="quiet" @click=${save}>${words.t("cost.even.save")}</button></p>

@@ -81,8 +81,9 @@ const unitAfter = ({ amount, range }, unit) => ({ amount: `${amount}\u00a0${unit
 
 /** What has to be said beside the amounts that stand first. @param {View["words"]} words @param {Cost} cost */
 export function notesOf(words, cost) {
-  const notes = [cost.notes, reference(cost)?.notes, cost.bought?.notes, cost.energy?.notes].flatMap((some) => some ?? []);
-  return [...new Set(notes)].map((note) => words.t(`cost.note.${note}`));
+  const parts = [cost, reference(cost), cost.bought, cost.energy];
+  const notes = new Set(parts.flatMap((part) => part?.notes ?? []));
+  return [...notes].map((note) => words.t(`cost.note.${note}`));
 }
 
 /** Dates of every price and figure that an amount was made of. @param {Cost} cost */

@@ -16,7 +16,10 @@ import { tokenText } from "./time.js";
 /** @typedef {import("../contract.d.ts").Range} Range */
 /** @typedef {Cost["rented"][number]} Line */
 
-/** What the report says of a price, as the price tables take it. @param {Dated} dated @param {Cost["currency"]} currency */
+/**
+ * What the report says of a price, as the price tables take it.
+ * @param {Dated} dated @param {Cost["currency"]} currency
+ */
 const offerOf = ({ date, low_confidence: low, note, source_ids: sources = [] }, currency) => ({
   date: date ?? "",
   currency,
@@ -28,7 +31,10 @@ const offerOf = ({ date, low_confidence: low, note, source_ids: sources = [] }, 
 /** @param {View["words"]} words @param {CostNote[]} notes */
 const noteTexts = (words, notes) => notes.map((note) => html`<p>${words.t(`cost.note.${note}`)}</p>`);
 
-/** Of the run, and what else belongs to it. @param {View["words"]} words @param {Range} cost @param {string} currency @param {string} [more] */
+/**
+ * Of the run, and what else belongs to it.
+ * @param {View["words"]} words @param {Range} cost @param {string} currency @param {string} [more]
+ */
 const runCell = (words, cost, currency, more) => html`<td class="number amount">
   ${money(words, cost.expected, currency)}
   ${cost.low === cost.high ? nothing : html`<small>${moneyRange(words, cost, currency)}</small>`}
@@ -39,7 +45,9 @@ const runCell = (words, cost, currency, more) => html`<td class="number amount">
 function rentedRow(view, { currency }, line, id) {
   const { words } = view;
   const hour = words.t("cost.hour", { price: money(words, line.price_per_hour, currency) });
-  const tag = line.reference ? html`<span class="tag" data-mark="reference">${words.t("cost.reference")}</span>` : nothing;
+  const tag = line.reference
+    ? html`<span class="tag" data-mark="reference">${words.t("cost.reference")}</span>`
+    : nothing;
   if (!line.provider) {
     return html`<tr>
       <th scope="row">${words.t("cost.own")} ${tag}</th>
@@ -53,7 +61,8 @@ function rentedRow(view, { currency }, line, id) {
   return html`<tr>
     ${head(view, id, offerOf(line, currency), {
       name: provider,
-      about: html`${region ? html`<small lang="en">${region}</small>` : nothing} ${several ? html`<small>${held}</small>` : nothing}
+      about: html`${region ? html`<small lang="en">${region}</small>` : nothing}
+        ${several ? html`<small>${held}</small>` : nothing}
         ${instance ? html`<small class="instance" lang="en">${instance}</small>` : nothing}`,
       marks: tag,
       more: html`${instance ? html`<p lang="en">${instance}</p>` : nothing} ${noteTexts(words, line.notes)}`,

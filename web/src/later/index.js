@@ -1,5 +1,5 @@
-// What is looked up rather than waited for: time and cost of the run, facts, machines and prices, with their texts. It is
-// loaded when the first answer stands, so that this does not wait for it.
+// What is not waited for: time and cost of the run, facts, machines and prices, with their texts. It is loaded when the
+// first answer stands, so that this does not wait for it.
 
 import { html } from "lit";
 

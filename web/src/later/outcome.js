@@ -1,5 +1,5 @@
-// Time and cost in sentences, under the verdict: what a buyer asks after "does it fit". Each amount with its range, each
-// price with its date.
+// Time and cost in sentences, under the verdict: what a buyer asks after "does it fit". Each amount has its range, and
+// each price its date.
 
 import { html, nothing } from "lit";
 
@@ -51,8 +51,8 @@ function costs(words, cost) {
     const date = oldest(bought.prices.map((price) => price.date));
     const doubtful = bought.prices.some((price) => price.low_confidence);
     const values = { ...amounts(bought.cost), date: date ? words.format.date(date) : "" };
-    const key = bought.prices.length ? /** @type {const} */ (`outcome.bought.${boughtKind(bought)}`) : "outcome.bought.own";
-    said.push({ key, values, date, doubtful });
+    const kind = bought.prices.length ? boughtKind(bought) : "own";
+    said.push({ key: `outcome.bought.${kind}`, values, date, doubtful });
   }
   return said;
 }

@@ -1,4 +1,5 @@
-// A chart as a file: the drawing with the colours and letters that the page gives it, so that it looks the same elsewhere.
+// A chart as a file: the drawing with the colours and letters that the page gives it, so that it looks the same
+// elsewhere.
 
 const namespace = "http://www.w3.org/2000/svg";
 

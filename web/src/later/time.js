@@ -84,7 +84,8 @@ export const tokenText = (words, count) => `${words.format.compact(count)}\u00a0
 /** @param {View} view @param {Time} time */
 function padding(view, { computed_tokens: computed, trained_tokens: trained }) {
   const { words, answer } = view;
-  if (answer?.request?.batch?.packing !== "none" || !computed || !trained || computed < notable * trained) return nothing;
+  if (answer?.request?.batch?.packing !== "none" || !computed || !trained) return nothing;
+  if (computed < notable * trained) return nothing;
   return html`<p class="aside">
     ${words.t("time.padding", {
       trained: words.format.compact(trained),

@@ -23,7 +23,10 @@ function providersOf({ market }) {
     .map((name) => [name, name]);
 }
 
-/** From whom; a name that only the link knows stays chosen, for the core to say what is wrong with it. @param {View} view */
+/**
+ * From whom; a name that only the link knows stays chosen, for the core to say what is wrong with it.
+ * @param {View} view
+ */
 function provider(view) {
   const { words, state } = view;
   const names = providersOf(view);
@@ -31,7 +34,8 @@ function provider(view) {
   /** @type {[string, string][]} */
   const options = [["", words.t("wishes.any.provider")], ...names];
   if (!known) options.push([state.provider, words.t("wishes.own", { value: state.provider })]);
-  return field(view, "provider", select(view, "provider", options, state.provider, (value) => view.set({ provider: value })));
+  const choose = (/** @type {string} */ name) => view.set({ provider: name });
+  return field(view, "provider", select(view, "provider", options, state.provider, choose));
 }
 
 /** @param {View} view */
@@ -39,9 +43,9 @@ function term(view) {
   const { words, state, market } = view;
   const known = new Set((market?.prices.rented ?? []).map((offer) => offer.term));
   /** @type {[string, string][]} */
-  const terms = allTerms.filter((name) => known.has(name)).map((name) => [name, words.maybe(`price.term.${name}`, name)]);
-  const options = [/** @type {[string, string]} */ (["", words.t("wishes.any.term")]), ...terms];
-  return field(view, "term", select(view, "term", options, state.term, (value) => view.set({ term: value })));
+  const options = [["", words.t("wishes.any.term")]];
+  for (const name of allTerms) if (known.has(name)) options.push([name, words.maybe(`price.term.${name}`, name)]);
+  return field(view, "term", select(view, "term", options, state.term, (name) => view.set({ term: name })));
 }
 
 /** An amount, its unit in the currency of the answer. @param {View} view @param {Key} key */
