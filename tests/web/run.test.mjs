@@ -96,8 +96,8 @@ test("without data a step has a time and the run has none; own prices have no da
   assert.match(plain(outcomeText(view(en, bare))), /^About [\d.]+ seconds a step \(.*\)\. Say how much data you have/);
   const own = sentences(view(en, { hourly: "2", purchase: "9000" }));
   assert.deepEqual(own.map(({ key, date }) => [key, date]), [["outcome.hours", null], ["outcome.rented.own", null], ["outcome.bought.own", null]]);
-  assert.match(outcomeText(view(en, { method: "full" })), /^If it did fit: About/);
-  assert.match(outcomeText(view(nl, { method: "full" })), /^Als het wel paste: Ongeveer/);
+  assert.match(outcomeText(view(en, { method: "full" })), /^If it did fit, this is the estimate\. About/);
+  assert.match(outcomeText(view(nl, { method: "full" })), /^Als het wel paste, is dit de schatting\. Ongeveer/);
 });
 
 test("what has no time says why where the time would stand", () => {

@@ -57,7 +57,9 @@ function rentedRow(view, { currency }, line, id) {
   }
   const { provider, region, instance, machines, gpus_per_machine: gpus } = line;
   const several = (machines ?? 1) * (gpus ?? 1) > 1;
-  const held = words.plural("cost.machines", machines ?? 1, { gpus: words.plural("price.gpus", gpus ?? 1) });
+  const all = words.plural("cost.machines", machines ?? 1, { gpus: words.plural("price.gpus", gpus ?? 1) });
+  const idle = words.format.integer(line.gpus_idle);
+  const held = line.gpus_idle ? words.t("cost.machines.idle", { held: all, idle }) : all;
   return html`<tr>
     ${head(view, id, offerOf(line, currency), {
       name: provider,

@@ -24,6 +24,7 @@ export const cost = {
   "cost.reference": "compared with buying",
   "cost.machines.one": "{count} machine with {gpus}",
   "cost.machines.other": "{count} machines with {gpus}",
+  "cost.machines.idle": "{held}, {idle} of them idle",
   "cost.services.heading": "Leave it to a service",
   "cost.services.what": "They train such a model for you, and bill the tokens.",
   "cost.tokens": "{tokens} billed",

@@ -14,7 +14,7 @@ export const time = {
   "duration.years.other": "years",
   "duration.never": "never",
 
-  "outcome.unfit": "If it did fit:",
+  "outcome.unfit": "If it did fit, this is the estimate.",
   "outcome.hours": "About {amount} ({range}).",
   "outcome.step": "About {amount} a step ({range}). Say how much data you have, and the run has hours and a price.",
   "outcome.rented": "About {amount} rented ({range}), at {provider}’s price of {date}.",
@@ -62,7 +62,7 @@ export const time = {
   "time.term.matmul.what": "the arithmetic of the layers, forward and backward",
   "time.term.attention": "Attention",
   "time.term.attention.what": "each token compared with those before it",
-  "time.term.recompute": "Computed again",
+  "time.term.recompute": "Recomputed",
   "time.term.recompute.what": "what gradient checkpointing did not keep",
   "time.term.memory_bound": "Moving bytes",
   "time.term.memory_bound.what": "norms, activations, unpacking of compressed weights",

@@ -24,6 +24,7 @@ export const cost = {
   "cost.reference": "vergeleken met kopen",
   "cost.machines.one": "{count} machine met {gpus}",
   "cost.machines.other": "{count} machines met {gpus}",
+  "cost.machines.idle": "{held}, {idle} ervan stil",
   "cost.services.heading": "Laat een dienst het doen",
   "cost.services.what": "Ze trainen zo’n model voor je en rekenen de tokens af.",
   "cost.tokens": "{tokens} afgerekend",

@@ -14,7 +14,7 @@ export const time = {
   "duration.years.other": "jaar",
   "duration.never": "nooit",
 
-  "outcome.unfit": "Als het wel paste:",
+  "outcome.unfit": "Als het wel paste, is dit de schatting.",
   "outcome.hours": "Ongeveer {amount} ({range}).",
   "outcome.step": "Ongeveer {amount} per stap ({range}). Vul in hoeveel data je hebt, dan volgen de uren en de prijs van de hele run.",
   "outcome.rented": "Huren kost ongeveer {amount} ({range}), naar een prijs van {date} bij {provider}.",
@@ -62,7 +62,7 @@ export const time = {
   "time.term.matmul.what": "het rekenwerk van de lagen, forward en backward",
   "time.term.attention": "Attention",
   "time.term.attention.what": "elk token vergeleken met de vorige",
-  "time.term.recompute": "Opnieuw gerekend",
+  "time.term.recompute": "Herberekend",
   "time.term.recompute.what": "wat gradient checkpointing niet bewaarde",
   "time.term.memory_bound": "Bytes verplaatsen",
   "time.term.memory_bound.what": "normalisatie, activaties, uitpakken van samengeperste gewichten",
