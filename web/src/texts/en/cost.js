@@ -82,8 +82,8 @@ export const cost = {
   "cost.note.host_power_unknown": "Electricity is of the GPUs alone: what the machine around them draws is not known.",
   "cost.note.host_power_derived": "What the machine itself draws is its maker’s figure for planning, less that of its cards.",
   "cost.note.idle_power_left_out": "What the machine draws while it waits for work is not counted.",
-  "cost.note.always_in_use": "It is counted as if it worked day and night. Used less, each hour of work bears more of the price.",
-  "cost.note.written_off_whole": "It is counted as if nothing were left of the price at the end.",
+  "cost.note.always_in_use": "What you buy is counted as working day and night. Used less, each hour of work bears more of its price.",
+  "cost.note.written_off_whole": "What you buy is counted as worth nothing at the end.",
   "cost.note.no_service_contract": "No service contract is counted.",
 
   "cost.even.heading": "Rent or buy?",

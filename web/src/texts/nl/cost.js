@@ -82,8 +82,8 @@ export const cost = {
   "cost.note.host_power_unknown": "De stroom is van de GPU’s alleen: wat de machine eromheen verbruikt is niet bekend.",
   "cost.note.host_power_derived": "Wat de machine zelf verbruikt, is het vermogen waar de maker mee plant, min dat van de kaarten.",
   "cost.note.idle_power_left_out": "Wat de machine verbruikt terwijl ze op werk wacht, telt niet mee.",
-  "cost.note.always_in_use": "Er is gerekend alsof ze dag en nacht werkt. Werkt ze minder, dan draagt elk uur meer van de prijs.",
-  "cost.note.written_off_whole": "Er is gerekend alsof er aan het eind niets over is van de prijs.",
+  "cost.note.always_in_use": "Er is gerekend alsof wat je koopt dag en nacht werkt. Werkt het minder, dan draagt elk uur meer van de prijs.",
+  "cost.note.written_off_whole": "Er is gerekend alsof wat je koopt aan het eind niets meer waard is.",
   "cost.note.no_service_contract": "Een onderhoudscontract is niet meegerekend.",
 
   "cost.even.heading": "Huren of kopen?",
