@@ -20,8 +20,12 @@ const sizes = /** @type {const} */ ([
   { name: "narrow", width: 320, height: 280, columns: 3 },
 ]);
 
-/** Pixels that a figure of a tick takes. */
+/** Pixels that a figure of a tick takes, and a letter of a line's name. */
 const figureWidth = 7;
+const letterWidth = 9;
+
+/** Pixels between two names at least. */
+const apart = 16;
 
 /** Months, or years where there are many. @param {Words} words @param {BreakEven["months"]} months */
 function calendar(words, months) {
@@ -56,13 +60,14 @@ export function evenText(words, { bought, currency }, even) {
  * Where hours and amounts of money are in a drawing, and the ticks of both.
  * @param {Words} words @param {string} currency @param {Point} last @param {typeof sizes[number]} size
  */
-function frameOf({ format }, currency, last, { width, height, columns }) {
+function frameOf({ format, t }, currency, last, { width, height, columns }) {
   const top = 1.1 * Math.max(last.rented, last.bought.high);
   const amounts = ticks(0, top, 5);
   const digits = amounts[1] < 1 ? 2 : 0;
   const rows = amounts.map((value) => ({ value, text: format.money(value, currency, digits) }));
   const left = 12 + figureWidth * Math.max(...rows.map(({ text }) => text.length));
-  const [right, above, below] = [width - 28, 12, height - 44];
+  const names = Math.max(t("cost.even.rented").length, t("cost.even.bought").length);
+  const [right, above, below] = [width - 10 - letterWidth * names, 12, height - 44];
   return {
     ...{ rows, left, right, above, below },
     columns: ticks(0, last.hours, columns).map((value) => ({ value, text: format.integer(value) })),
@@ -113,7 +118,7 @@ function meeting(words, { below, x, y }, { state, hours, months, rent_per_hour: 
 function chart(words, currency, even, points, size) {
   const last = points[points.length - 1];
   const frame = frameOf(words, currency, last, size);
-  const { right, below, x, y } = frame;
+  const { right, x, y } = frame;
   const band = /** @type {import("d3-shape").Area<Point>} */ (area())
     .x(({ hours }) => x(hours))
     .y0(({ bought }) => y(bought.low))
@@ -122,13 +127,12 @@ function chart(words, currency, even, points, size) {
     const drawn = /** @type {import("d3-shape").Line<Point>} */ (line());
     return drawn.x(({ hours }) => x(hours)).y((point) => y(value(point)))(points) ?? "";
   };
-  const dearer = last.rented > last.bought.expected;
-  /** A name at the end of its line: over the upper one, under the lower one where there is room. */
-  const name = (/** @type {"rented" | "bought"} */ id, /** @type {number} */ value, /** @type {boolean} */ upper) => {
-    const shift = upper || y(value) + 22 > below ? -8 : 18;
-    return svg`<text class="even-name" data-line=${id} x=${right} y=${y(value) + shift} text-anchor="end">${
+  const ends = [y(last.rented), y(last.bought.expected)];
+  const shift = Math.max(0, apart - Math.abs(ends[0] - ends[1])) / 2;
+  /** A name beside the end of its line, clear of the other one. */
+  const name = (/** @type {"rented" | "bought"} */ id, /** @type {number} */ own, /** @type {number} */ other) =>
+    svg`<text class="even-name" data-line=${id} x=${right + 6} y=${own + 4 + (own < other ? -shift : shift)}>${
       words.t(`cost.even.${id}`)}</text>`;
-  };
   const { width, height } = size;
   return html`<svg
     class="even"
@@ -143,7 +147,7 @@ function chart(words, currency, even, points, size) {
     <path class="even-band" d=${band(points) ?? ""} />
     <path class="even-bought" d=${path(({ bought }) => bought.expected)} />
     <path class="even-rented" d=${path(({ rented }) => rented)} />
-    ${name("rented", last.rented, dearer)} ${name("bought", last.bought.expected, !dearer)}
+    ${name("rented", ends[0], ends[1])} ${name("bought", ends[1], ends[0])}
     ${meeting(words, frame, even, last.hours)}`}
   </svg>`;
 }
