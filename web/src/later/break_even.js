@@ -17,7 +17,7 @@ import { saveChart } from "./save_chart.js";
 /** Both are drawn and the room decides: text keeps its size. */
 const sizes = /** @type {const} */ ([
   { name: "wide", width: 720, height: 340, columns: 6 },
-  { name: "narrow", width: 320, height: 280, columns: 3 },
+  { name: "narrow", width: 320, height: 280, columns: 2 },
 ]);
 
 /** Pixels that a figure of a tick takes, and a letter of a line's name. */
@@ -105,9 +105,8 @@ function meeting(words, { below, x, y }, { state, hours, months, rent_per_hour: 
   return svg`<path class="even-drop" d="M${at.x} ${at.y}V${below}" />
   <path class="even-range" d="M${low} ${below}H${high}" />
   <circle class="even-dot" cx=${at.x} cy=${at.y} r="5" />
-  <text class="even-mark" x=${at.x - 10} y=${at.y - 26} text-anchor="end">${
-    reached(words, "duration.hours", hours).amount}</text>
-  <text class="even-mark" x=${at.x - 10} y=${at.y - 10} text-anchor="end">${calendar(words, months).amount}</text>`;
+  <text class="even-mark" x=${at.x + 8} y=${at.y + 22}>${reached(words, "duration.hours", hours).amount}</text>
+  <text class="even-mark" x=${at.x + 8} y=${at.y + 38}>${calendar(words, months).amount}</text>`;
 }
 
 /**
