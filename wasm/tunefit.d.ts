@@ -125,6 +125,8 @@ export interface Cost {
     /** Of all machines together. */
     price_per_hour: number;
     cost: Range;
+    /** The line that `break_even` is held against, and that trials and failed runs are counted in; at most one. */
+    reference: boolean;
     notes: CostNote[];
     formula_id: string;
   })[];

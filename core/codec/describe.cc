@@ -8,6 +8,7 @@
 #include "core/codec/issue_codes.h"
 #include "core/codec/json_writer.h"
 #include "core/codec/request_words.h"
+#include "core/cost/pricing.h"
 
 namespace tunefit {
 namespace {
@@ -160,6 +161,16 @@ void WriteLimits(JsonWriter& writer) {
   WriteLimit(writer, "evaluation.examples", words::kEvaluationExamples);
   WriteLimit(writer, "evaluation.accumulation_steps", words::kAccumulation);
   WriteLimit(writer, "parallel.gpus", words::kGpus);
+  WriteLimit(writer, "dataset.examples", words::kExamples);
+  WriteLimit(writer, "dataset.mean_tokens", words::kSequenceLength);
+  WriteLimit(writer, "dataset.tokens", words::kDatasetTokens);
+  WriteLimit(writer, "dataset.epochs", words::kEpochs);
+  for (const PricingField& field : kPricingFields) {
+    WriteLimit(writer, std::string("pricing.") + field.key, field.low, field.high);
+  }
+  WriteLimit(writer, "pricing.trials", 0, static_cast<double>(kMostTrials));
+  WriteLimit(writer, "pricing.data_work.hours", 0, kMostWorkHours);
+  WriteLimit(writer, "pricing.data_work.rate_per_hour", 0, kMostMoney);
   writer.EndObject();
 }
 

@@ -33,7 +33,8 @@ class CostWriter {
     writer_.BeginList();
     std::int64_t place = 0;
     for (const RentedLine& line : report.rented) {
-      if (full_ || place == report.reference) WriteRentedLine(line);
+      const bool reference = place == report.reference;
+      if (full_ || reference) WriteRentedLine(line, reference);
       ++place;
     }
     writer_.EndList();
@@ -147,7 +148,7 @@ class CostWriter {
   }
 
  private:
-  void WriteRentedLine(const RentedLine& line) {
+  void WriteRentedLine(const RentedLine& line, bool reference) {
     const Offer* offer = line.offer;
     writer_.BeginObject();
     writer_.TextOrNull("provider", offer == nullptr ? std::string_view() : offer->provider);
@@ -159,6 +160,7 @@ class CostWriter {
     writer_.Count("gpus_idle", line.gpus_idle);
     writer_.Number("price_per_hour", line.price_per_hour);
     WriteAmounts(writer_, "cost", line.cost);
+    writer_.Flag("reference", reference);
     WriteNotes(line.notes);
     WriteProvenance(offer == nullptr ? nullptr : &offer->provenance);
     WriteFormula("rent");

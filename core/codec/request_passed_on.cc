@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "core/codec/request_fields.h"
+#include "core/codec/request_words.h"
 
 namespace tunefit {
 namespace {
@@ -12,10 +13,13 @@ const JsonValue* ReadDataset(const ObjectReader& request) {
   static constexpr Known kKnown = {"examples", "mean_tokens", "tokens", "epochs"};
   const ObjectReader dataset(request, "dataset");
   dataset.RefuseUnknown(kKnown);
-  dataset.Count("examples", 1, 1000000000000);
-  dataset.Number("mean_tokens", 1, 16777216);
-  dataset.Count("tokens", 1, 1000000000000000);
-  dataset.Number("epochs", 0, 1000000);
+  const auto number = [&dataset](std::string_view key, words::Interval limits) {
+    dataset.Number(key, static_cast<double>(limits.low), static_cast<double>(limits.high));
+  };
+  dataset.Count("examples", words::kExamples.low, words::kExamples.high);
+  number("mean_tokens", words::kSequenceLength);
+  dataset.Count("tokens", words::kDatasetTokens.low, words::kDatasetTokens.high);
+  number("epochs", words::kEpochs);
   return request.Find("dataset");
 }
 

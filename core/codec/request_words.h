@@ -115,6 +115,10 @@ inline constexpr Interval kSequenceLength = {1, 16777216};
 /// Tokens of a micro-batch.
 inline constexpr std::int64_t kTokensHigh = 67108864;
 inline constexpr Interval kEvaluationExamples = {1, 1000000000};
+/// Of `dataset`.
+inline constexpr Interval kExamples = {1, 1000000000000};
+inline constexpr Interval kDatasetTokens = {1, 1000000000000000};
+inline constexpr Interval kEpochs = {0, 1000000};
 inline constexpr Interval kGenerations = {1, 65536};
 inline constexpr Interval kGpus = {1, 1000000};
 inline constexpr Interval kTrainableLayers = {1, 1000};

@@ -55,6 +55,7 @@ std::span<const Offer> Prices::OffersWith(std::string_view gpu) const {
                                       [](const Offer& offer, std::string_view id) { return offer.gpu < id; });
   auto last = first;
   while (last != offers.end() && last->gpu == gpu) ++last;
+  // By pointer and count: the library of Emscripten before 3.1.9 makes no span of two iterators.
   return {offers.data() + (first - offers.begin()), static_cast<std::size_t>(last - first)};
 }
 

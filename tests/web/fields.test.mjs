@@ -14,6 +14,23 @@ test("the start is a whole request", () => {
     hardware: { gpu: "rtx-4090" },
     batch: { sequence_length: 2048, per_device: 1 },
     gradient_checkpointing: "full",
+    dataset: { examples: 10000, mean_tokens: 500, epochs: 3 },
+  });
+});
+
+test("data and prices reach their place, a percentage as a share", () => {
+  const request = requestOf(
+    state({
+      examples: "", mean: "1.200", tokens: "5 000 000", epochs: "1,5", currency: "USD", provider: "Verda (DataCrunch)", term: "spot", hourly: "2,5",
+      purchase: "30.000", lifetime: "4", residual: "10 %", utilisation: "40", support: "7,5%", rack: "1,250", electricity: "0.125", pue: "1", grid: "20",
+      trials: "2", failed: "5", work: "40", rate: "80",
+    }),
+  );
+  assert.deepEqual(request.dataset, { mean_tokens: 1200, tokens: 5000000, epochs: 1.5 });
+  assert.deepEqual(request.pricing, {
+    currency: "USD", provider: "Verda (DataCrunch)", term: "spot", hourly_price: 2.5, purchase_price: 30000, lifetime_years: 4, residual_share: 0.1,
+    utilisation: 0.4, support_share: 0.075, rack_per_month: 1250, electricity_per_kwh: 0.125, pue: 1, grid_g_co2_per_kwh: 20, trials: 2,
+    failed_share: 0.05, data_work: { hours: 40, rate_per_hour: 80 },
   });
 });
 
@@ -51,6 +68,7 @@ test("every expert field reaches its place", () => {
     loss: "chunked",
     fused_kernels: ["rope"],
     stack_version: "2025-06",
+    dataset: { examples: 10000, mean_tokens: 500, epochs: 3 },
   });
 });
 
@@ -71,7 +89,8 @@ test("numbers as people type them", () => {
     ["2048", "integer", 2048], [" 2048 ", "integer", 2048], ["2.048", "integer", 2048], ["2,048", "integer", 2048], ["16 384", "integer", 16384],
     ["1,048,576", "integer", 1048576], ["-1", "integer", -1], ["1.5", "integer", 1.5], ["0,05", "decimal", 0.05], ["0.05", "decimal", 0.05],
     [".1", "decimal", 0.1], ["2k", "integer", "2k"], ["two", "integer", "two"], ["0x10", "integer", "0x10"], ["NaN", "decimal", "NaN"],
-    ["Infinity", "decimal", "Infinity"], ["1e3", "integer", 1000], ["1e999", "integer", "1e999"],
+    ["Infinity", "decimal", "Infinity"], ["1e3", "integer", 1000], ["1e999", "integer", "1e999"], ["30.000", "amount", 30000], ["0.125", "amount", 0.125],
+    ["487.5", "amount", 487.5], ["2.500", "decimal", 2.5], ["40", "percent", 0.4], ["7,5 %", "percent", 0.075], ["half", "percent", "half"],
   ];
   for (const [text, kind, expected] of rows) assert.equal(numberOrText(text, kind), expected, text);
 });
@@ -82,7 +101,7 @@ test("an issue is shown at the field that it names", () => {
   const rows = [
     ["batch.sequence_length", false, "length"], ["method.target_modules.3", false, "targets"], ["quantization", false, "quant"],
     ["quantization.bits", false, "quant"], ["precision.weights", false, "precision"], ["method", false, "method"], ["hardware.gpu", false, "gpu"],
-    ["hardware.server", false, "server"],
+    ["hardware.server", false, "server"], ["dataset.mean_tokens", false, "mean"], ["pricing.data_work.rate_per_hour", false, "rate"], ["pricing", false, null],
     ["model", false, "model"], ["model.config.hidden_size", true, "config"], ["model", true, "config"], ["", false, null], ["task", false, null],
   ];
   for (const [path, pasted, key] of rows) assert.equal(keyOfPath(path, pasted), key, path);

@@ -18,6 +18,7 @@ test("decode(encode(state)) is the state", () => {
   const states = [
     state(), state({ length: "16384", batch: "4", checkpointing: "none" }), state({ method: "full", optimizer: "adamw_torch", precision: "fp32" }),
     state({ targets: "all-linear", save: "embed_tokens,lm_head", rank: "64", dropout: "0.05", quant: "int8", double: "true", varies: "false" }),
+    state({ examples: "", mean: "", epochs: "", tokens: "15000000" }), state({ utilisation: "40", provider: "Verda (DataCrunch)", term: "spot", currency: "USD" }),
     state({ model: "a name & 100% = odd/#?+é", fused: "rope,lora", version: "2025-06" }),
   ];
   for (const wanted of states) {
@@ -39,7 +40,7 @@ test("what cannot be is left out and reported", () => {
     ["method=magic", "method", "invalid"], ["method=", "method", "invalid"], ["gpu=abacus", "gpu", "invalid"], ["batch=0", "batch", "invalid"],
     ["batch=1.5", "batch", "invalid"], ["batch=many", "batch", "invalid"], ["length=99999999999", "length", "invalid"],
     ["targets=<script>", "targets", "invalid"], ["config={", "config", "invalid"], ["optimizer=sgd", "optimizer", "invalid"],
-    ["model=%E0%A4%A", "model", "invalid"], ["version=soon", "version", "invalid"], ["rank", "rank", "invalid"],
+    ["model=%E0%A4%A", "model", "invalid"], ["version=soon", "version", "invalid"], ["utilisation=150", "utilisation", "invalid"], ["term=monthly", "term", "invalid"], ["rank", "rank", "invalid"],
   ];
   for (const [part, key, reason] of rows) {
     const { state: found, dropped } = decodeFragment(`v=1&${part}&length=512`, description);

@@ -42,7 +42,7 @@ test("no text is left in the other language", () => {
     "Embedding", "Embeddings", "FP4 (4 bits)", "FlashAttention 2", "FlashAttention 3", "FlexAttention", "GPU", "Gradient checkpointing", "INT8 (8 bits)", "Logits", "Loss", "MLP",
     "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "token", "tokens", "xFormers",
     "Community", "Compute capability", "Infinity Fabric", "LoRA", "Machine", "NVLink", "PCIe", "Parameters", "Processor", "Spot", "Xe Link", "rack",
-    "$ {value}", "{form} redundant", "barebone {amounts}", "{count} GPU", "{count} slot", "{count} socket", "{count} sockets", "{value}", "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
+    "Data", "Epochs", "Euro", "PUE", "g/kWh", "run", "runs", "{currency}", "{currency}/kWh", "{value} W", "{value} g", "$ {value}", "{form} redundant", "barebone {amounts}", "{count} GPU", "{count} slot", "{count} socket", "{count} sockets", "{value}", "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
   ];
   assert.deepEqual([...same].filter((text) => !known.includes(text)), []);
 });
@@ -76,6 +76,24 @@ test("every term, moment and phase of the contract has a name", () => {
   const words = createWords("nl");
   assert.ok(names.length > 15);
   for (const name of names) assert.ok(words.has(`term.${name}`) || words.has(`moment.${name}`), name);
+});
+
+test("every part of a step, bound, note, extra and state of a cost has its words", () => {
+  const listed = (name, pattern) => [...read(name).match(pattern)[1].matchAll(/"([a-z_]+)"/g)].map(([, id]) => id);
+  const kinds = [
+    ["time.term", listed("core/time/step_time.h", /kTimeTermNames = \{([^}]*)\}/), 12],
+    ["time.bound", listed("core/time/efficiencies.h", /kBoundNames = \{([^}]*)\}/), 4],
+    ["cost.note", listed("core/cost/notes.cc", /kNames = \{([^}]*)\}/), 13],
+    ["cost.extra", listed("core/cost/extras.cc", /kNames = \{([^}]*)\}/), 3],
+    ["cost.even", listed("core/cost/break_even.cc", /kNames = \{([^}]*)\}/), 3],
+    ["cost.part", listed("core/codec/report_cost.cc", /> parts\[\] = \{([^;]*)\};/), 4],
+  ];
+  for (const [prefix, ids, least] of kinds) {
+    assert.ok(ids.length >= least, `${prefix}: ${ids}`);
+    for (const id of ids) assert.ok(createWords("nl").has(`${prefix}.${id}`), `${prefix}.${id}`);
+  }
+  const families = listed("web/src/later/time.js", /families = \{([^}]*)\}/);
+  assert.deepEqual(families.toSorted(), kinds[0][1].toSorted());
 });
 
 test("every recipe of the core is said", () => {
@@ -120,6 +138,8 @@ test("every text is used: its key stands in the source, or it is of a kind that 
     ...core, "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
     "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
     "ask.options.*", "grade.*", "confidence.*", "cannot.*", "card.*", "server.*", "machine.*", "price.*",
+    "duration.*", "outcome.bought.*", "time.steps.*", "time.bound.*", "time.family.*", "time.term.*", "cost.bought.*", "cost.machines.*",
+    "cost.part.*", "cost.figure.*", "cost.value.*", "cost.extra.*", "cost.note.*", "cost.even.*",
   ];
   const made = (key) => kinds.some((kind) => new RegExp(`^${kind.replaceAll(".", "\\.").replace("*", "[A-Za-z0-9_.-]+")}$`).test(key));
   const unused = Object.keys(texts.en).filter((key) => !sources.includes(`"${key}"`) && !made(key));
@@ -130,6 +150,14 @@ test("every text is used: its key stands in the source, or it is of a kind that 
   for (const key of Object.keys(texts.en).filter((key) => /^(term|overhead|moment|recipe|family|figure|share|limits)\./.test(key))) {
     const [, name] = key.split(".");
     assert.ok(named(name) || sources.includes(`"${key}"`) || sources.includes(`"${key.replace(/\.(one|other|what)$/, "")}`), `${key} is not used`);
+  }
+  // Of time and cost, those that the core's sources or the page's name.
+  const rooms = ["core/cost/notes.cc", "core/cost/extras.cc", "core/cost/break_even.cc", "core/codec/report_cost.cc", "core/time/step_time.h", "core/time/efficiencies.h"];
+  const costs = rooms.map(read).join("\n") + sources;
+  const told = Object.keys(texts.en).filter((key) => /^(time\.(bound|family|term)|cost\.(part|figure|value|extra|note|even|bought)|outcome\.bought|duration)\./.test(key));
+  for (const key of told.filter((name) => !sources.includes(`"${name}"`))) {
+    const name = key.replace(/\.(one|other|what)$/, "").split(".").at(-1);
+    assert.ok(new RegExp(`["\\s.]${name}[":]`).test(costs), `${key} is not used`);
   }
   // Of what is looked up: a field or a value of the catalog, or a name in the page's source.
   const schemas = ["gpus", "servers", "prices"].map((name) => read(`catalog/schema/${name}.schema.json`)).join("\n");

@@ -49,10 +49,23 @@ test("a fault of a field that is not shown goes to the method", () => {
 test("a machine that changes nothing is said in words of its own", () => {
   const one = { ...issue("not_modelled", "hardware.server", { value: "sys-421ge-tnrt" }), severity: "note" };
   assert.deepEqual(told(en, one, { server: "sys-421ge-tnrt" }), {
-    key: "server", severity: "note", code: "not_modelled", text: "Memory is the same in every machine; time and cost are not worked out yet.",
+    key: "server", severity: "note", code: "not_modelled", text: "Memory is the same in every machine; what it costs is worked out once you say how much data you have.",
   });
   const wrong = issue("gpu_not_in_server", "hardware.server", { value: "T4", server: "SYS-821GE-TNHR" });
   assert.equal(told(nl, wrong).text, "De T4 gaat niet in de SYS-821GE-TNHR. Kies een andere machine of een andere kaart.");
+});
+
+test("a percentage is named as it was typed, and a limit that is nearly nothing keeps its digits", () => {
+  const share = issue("out_of_range", "pricing.utilisation", { value: "1.5", low: "1e-06", high: "1" });
+  assert.equal(told(en, share, { utilisation: "150" }).text, "pricing.utilisation can be 0.0001 to 100; 150 is outside that.");
+  const rate = issue("missing_field", "pricing.data_work.rate_per_hour");
+  assert.equal(told(nl, rate).key, "rate");
+});
+
+test("what has no time says so in words of its own, a fault at the same place does not", () => {
+  const note = { ...issue("not_modelled", "task"), severity: "note" };
+  assert.match(told(nl, note).text, /^Hoe lang een run van deze soort duurt/);
+  assert.doesNotMatch(told(nl, issue("not_modelled", "task", { value: "x" })).text, /Hoe lang/);
 });
 
 test("a machine has no room for so many GPUs, whether it takes one or eight", () => {

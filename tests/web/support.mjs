@@ -19,6 +19,7 @@ export const description = {
     "batch.sequence_length": { low: 1, high: 16777216 },
     "method.rank": { low: 1, high: 4096 },
     "method.dropout": { low: 0, high: 1 },
+    "pricing.utilisation": { low: 0.000001, high: 1 },
   },
 };
 

@@ -16,11 +16,11 @@ import { tell } from "./issues.js";
 import { markdown } from "./markdown.js";
 import { loadSecondPart, notYet, whenIdle } from "./second_part.js";
 import { loadStyles } from "./stylesheet.js";
-import { changed, Store } from "./store.js";
+import { Store } from "./store.js";
 import { vendor } from "./vendor.js";
 import { answer } from "./views/answer.js";
 import { brand, languages } from "./views/brand.js";
-import { beginner } from "./views/expert.js";
+import { openedBy } from "./views/expert.js";
 import { question } from "./views/question.js";
 import { foot } from "./views/share.js";
 import { startUi } from "./views/view.js";
@@ -123,8 +123,7 @@ export class Calculator extends LitElement {
       if (value && allowed && state[key] === field?.start) state[key] = value;
     }
     this.store = new Store(core, state);
-    const deep = changed(state).some(({ key }) => !beginner.includes(key));
-    this.ui = { ...this.ui, pasting: state.config !== "", withConfig: state.config !== "", expert: deep };
+    this.ui = { ...this.ui, ...openedBy(state) };
     this.store.subscribe(() => this.#changed());
     this.querySelector(".waiting")?.remove();
     this.#say();
@@ -138,6 +137,7 @@ export class Calculator extends LitElement {
   /** @param {Core} core */
   async #loadSecondPart(core) {
     this.second = await loadSecondPart(core);
+    if (this.second.market) this.store?.again();
   }
 
   /** A link that names a server has to wait for them. @param {string} fragment @param {Core} core */
@@ -173,11 +173,11 @@ export class Calculator extends LitElement {
     }, settled);
   }
 
-  /** The status line: the verdict, or what to correct; assistive technology reads it at each change. */
+  /** The status line: the verdict and its price, or what to correct; assistive technology reads it at each change. */
   #say() {
     const view = this.#view();
-    if (!view) return;
-    this.status = verdictOf(view).headline;
+    const outcome = view && !view.outdated && view.later?.outcomeText(view);
+    if (view) this.status = [verdictOf(view).headline, outcome].filter(Boolean).join(" ");
   }
 
   #fragment() {
@@ -220,7 +220,7 @@ export class Calculator extends LitElement {
     const texts = {
       link: () => link,
       json: () => JSON.stringify(answer, null, 2),
-      markdown: () => (answer ? markdown(answer, this.words, link) : ""),
+      markdown: () => (answer ? markdown(answer, this.words, link, this.second.later?.outcomeText) : ""),
     };
     const text = texts[kind]();
     try {

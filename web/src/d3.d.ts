@@ -4,7 +4,7 @@ declare module "d3-shape" {
   export interface Area<T> {
     (data: T[]): string | null;
     x(accessor: (datum: T, index: number) => number): Area<T>;
-    y0(accessor: number): Area<T>;
+    y0(accessor: number | ((datum: T) => number)): Area<T>;
     y1(accessor: (datum: T) => number): Area<T>;
   }
   export function area<T>(): Area<T>;

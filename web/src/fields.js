@@ -9,17 +9,25 @@
 /**
  * @typedef {"model" | "config" | "method" | "gpu" | "server" | "length" | "batch" | "checkpointing" | "accumulation" |
  *   "packing" | "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" |
- *   "precision" | "optimizer" | "attention" | "loss" | "fused" | "version"} Key
+ *   "precision" | "optimizer" | "attention" | "loss" | "fused" | "version" | "examples" | "mean" | "tokens" |
+ *   "epochs" | "currency" | "provider" | "term" | "hourly" | "purchase" | "lifetime" | "residual" | "utilisation" |
+ *   "support" | "rack" | "electricity" | "pue" | "grid" | "trials" | "failed" | "work" | "rate"} Key
+ */
+
+/**
+ * An amount may be large and have a fraction; a percent is a share in the request.
+ * @typedef {"text" | "integer" | "amount" | "decimal" | "percent" | "choice" | "list"} Kind
  */
 
 /**
  * @typedef {object} Field
  * @property {Key} key
  * @property {string} path  where the core's issues and limits name it
- * @property {"text" | "integer" | "decimal" | "choice" | "list"} kind
+ * @property {Kind} kind
  * @property {string} start  what the page opens with
  * @property {string[]} [choices]  the values of a choice; default: what the core models (Description.choices)
  * @property {"lora" | "qlora"} [only]  the method it belongs to
+ * @property {string} [taken]  where the report says what was taken for a field left open; default: in its request
  */
 
 /** @type {Field[]} */
@@ -58,7 +66,57 @@ export const fields = [
   { key: "loss", path: "loss", kind: "choice", start: "" },
   { key: "fused", path: "fused_kernels", kind: "list", start: "" },
   { key: "version", path: "stack_version", kind: "text", start: "" },
+  { key: "examples", path: "dataset.examples", kind: "integer", start: "10000" },
+  {
+    key: "mean", path: "dataset.mean_tokens", kind: "amount", start: "500",
+    taken: "request.batch.sequence_length",
+  },
+  { key: "tokens", path: "dataset.tokens", kind: "integer", start: "" },
+  { key: "epochs", path: "dataset.epochs", kind: "decimal", start: "3" },
+  {
+    key: "currency", path: "pricing.currency", kind: "choice", start: "", taken: "cost.currency",
+    choices: ["EUR", "USD"],
+  },
+  { key: "provider", path: "pricing.provider", kind: "text", start: "" },
+  {
+    key: "term", path: "pricing.term", kind: "choice", start: "",
+    choices: [
+      "on_demand", "spot", "community", "marketplace", "flex_start", "calendar", "one_year", "three_years",
+    ],
+  },
+  { key: "hourly", path: "pricing.hourly_price", kind: "decimal", start: "", taken: "cost.break_even.rent_per_hour" },
+  { key: "purchase", path: "pricing.purchase_price", kind: "amount", start: "", taken: "cost.bought.price.expected" },
+  {
+    key: "lifetime", path: "pricing.lifetime_years", kind: "decimal", start: "",
+    taken: "cost.bought.lifetime_years.expected",
+  },
+  { key: "residual", path: "pricing.residual_share", kind: "percent", start: "", taken: "cost.bought.residual_share" },
+  { key: "utilisation", path: "pricing.utilisation", kind: "percent", start: "", taken: "cost.bought.utilisation" },
+  { key: "support", path: "pricing.support_share", kind: "percent", start: "" },
+  { key: "rack", path: "pricing.rack_per_month", kind: "amount", start: "" },
+  {
+    key: "electricity", path: "pricing.electricity_per_kwh", kind: "decimal", start: "",
+    taken: "cost.energy.price_per_kwh.expected",
+  },
+  { key: "pue", path: "pricing.pue", kind: "decimal", start: "", taken: "cost.energy.pue.expected" },
+  {
+    key: "grid", path: "pricing.grid_g_co2_per_kwh", kind: "decimal", start: "",
+    taken: "cost.energy.g_co2_per_kwh.expected",
+  },
+  { key: "trials", path: "pricing.trials", kind: "integer", start: "" },
+  { key: "failed", path: "pricing.failed_share", kind: "percent", start: "" },
+  { key: "work", path: "pricing.data_work.hours", kind: "amount", start: "" },
+  { key: "rate", path: "pricing.data_work.rate_per_hour", kind: "decimal", start: "" },
 ];
+
+/** Fields of prices and wishes: they come with the second part. */
+export const wishes = fields.filter(({ path }) => path.startsWith("pricing.")).map(({ key }) => key);
+
+/** @param {Kind | undefined} kind */
+export const isNumeric = (kind) => ["integer", "amount", "decimal", "percent"].includes(kind ?? "");
+
+/** What a typed number of a field is in the request, as a factor. @param {Key | null} key */
+export const scaleOf = (key) => (key && fieldNamed(key)?.kind === "percent" ? 100 : 1);
 
 /** @type {Record<string, Field>} */
 const byKey = Object.fromEntries(fields.map((field) => [field.key, field]));
@@ -73,7 +131,7 @@ export const fieldNamed = (key) => (Object.hasOwn(byKey, key) ? byKey[key] : und
 export function longestOf(key) {
   const kind = fieldNamed(key)?.kind;
   if (key === "config") return Infinity;
-  return key === "version" || kind === "integer" || kind === "decimal" ? 40 : kind === "list" ? 500 : 200;
+  return key === "version" || isNumeric(kind) ? 40 : kind === "list" ? 500 : 200;
 }
 
 /** Typed text as a message repeats it. @param {string} text */
@@ -109,16 +167,18 @@ export const applies = (field, state) =>
 export const choicesOf = (field, description) => field.choices ?? description.choices[field.path] ?? [];
 
 /**
- * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one whole number, "0,05" a decimal. Text
- * that is no number stays text, for the core to name as such.
- * @param {string} text @param {"integer" | "decimal"} kind
+ * A typed number as the request carries it: "2 048", "2.048" and "2,048" are one number where it may be large, "0,05"
+ * is a fraction. Text that is no number stays text, for the core to name as such.
+ * @param {string} text @param {Kind} kind
  * @returns {number | string}
  */
 export function numberOrText(text, kind) {
-  let plain = text.trim();
-  if (kind === "integer" && /^\d{1,3}([.,'’\s]\d{3})+$/.test(plain)) plain = plain.replace(/\D/g, "");
+  let plain = text.trim().replace(kind === "percent" ? /\s*%$/ : "", "");
+  const grouped = kind === "integer" || kind === "amount";
+  if (grouped && /^[1-9]\d{0,2}([.,'’\s]\d{3})+$/.test(plain)) plain = plain.replace(/\D/g, "");
   if (/^[-+]?\d*,\d+$/.test(plain)) plain = plain.replace(",", ".");
-  return /^[-+]?(\d+\.?\d*|\.\d+)(e\d{1,2})?$/i.test(plain) ? Number(plain) : text;
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e\d{1,2})?$/i.test(plain)) return text;
+  return kind === "percent" ? Number(plain) / 100 : Number(plain);
 }
 
 /** @param {string} text */
@@ -126,7 +186,7 @@ export const listOf = (text) => text.split(/[\s,;]+/).filter(Boolean);
 
 /** @param {Field} field @param {string} text @returns {unknown} */
 function valueOf({ key, kind, choices }, text) {
-  if (kind === "integer" || kind === "decimal") return numberOrText(text, kind);
+  if (isNumeric(kind)) return numberOrText(text, kind);
   if (kind === "list") return key === "targets" && text === "all-linear" ? text : listOf(text);
   return choices?.includes("true") ? text === "true" : text;
 }
@@ -161,9 +221,10 @@ export function requestOf(state) {
       request.precision = precisions[text];
       continue;
     }
-    const [outer, inner] = path.split(".");
-    if (!inner) request[outer] = valueOf(field, text);
-    else request[outer] = { ...request[outer], [inner]: valueOf(field, text) };
+    const names = path.split(".");
+    let holder = request;
+    for (const name of names.slice(0, -1)) holder = holder[name] ??= {};
+    holder[names[names.length - 1]] = valueOf(field, text);
   }
   return request;
 }

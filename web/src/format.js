@@ -63,8 +63,9 @@ export function createFormat(locale) {
     mebibytes: (bytes) => `${number(bytes / MiB, { maximumFractionDigits: 0 })}\u00a0MiB`,
     /** "18,897,856,102", to the byte. @param {number} value */
     integer: (value) => number(value, { maximumFractionDigits: 0 }),
-    /** "0.516". @param {number} value */
-    decimal: (value, digits = 3) => number(value, { maximumFractionDigits: digits }),
+    /** "0.516"; what would vanish has its digits. @param {number} value */
+    decimal: (value, digits = 3) =>
+      number(value, { maximumFractionDigits: value !== 0 && Math.abs(value) < 0.0005 ? 6 : digits }),
     /** "8.03 B" and "8,03 mld.": parameters. @param {number} value */
     compact: (value) => number(value, { notation: "compact", maximumSignificantDigits: 3 }),
     /** "37%"; what is there but too little to say is "< 0.1%". @param {number} share */

@@ -1,7 +1,7 @@
 // The link: state as text after #, readable, holding only what differs from the page's start. Nothing of it ever
 // reaches a server. What a link holds and the page does not understand is left out and reported.
 
-import { choicesOf, fieldNamed, fields, longestOf, numberOrText, shortened, startState } from "./fields.js";
+import { choicesOf, fieldNamed, fields, isNumeric, longestOf, numberOrText, shortened, startState } from "./fields.js";
 import { langs } from "./i18n.js";
 
 /** @typedef {import("./contract.d.ts").State} State */
@@ -85,16 +85,16 @@ function valid(key, value, description, servers) {
     }
   }
   if (field.kind === "choice") return choicesOf(field, description).includes(value);
-  if (field.kind === "integer" || field.kind === "decimal") {
+  if (isNumeric(field.kind)) {
     const number = numberOrText(value, field.kind);
     const { low, high } = description.limits[field.path] ?? { low: -Infinity, high: Infinity };
     if (typeof number !== "number" || number < low || number > high) return false;
-    return field.kind === "decimal" || Number.isInteger(number);
+    return field.kind !== "integer" || Number.isInteger(number);
   }
   if (key === "gpu") return description.gpus.some(({ id }) => id === value);
   if (key === "server") return servers.includes(value);
   if (key === "version") return /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
-  return key === "model" || /^[\w.,\s-]*$/.test(value);
+  return key === "model" || key === "provider" || /^[\w.,\s-]*$/.test(value);
 }
 
 /**

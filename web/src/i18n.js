@@ -7,7 +7,10 @@ import { vendor } from "./vendor.js";
 /** @typedef {typeof import("./texts/en/index.js").en} FirstTexts */
 /** @typedef {typeof import("./texts/en/facts.js").facts} FactTexts */
 /** @typedef {typeof import("./texts/en/market.js").market} MarketTexts */
-/** @typedef {keyof FirstTexts | keyof FactTexts | keyof MarketTexts} TextKey */
+/** @typedef {typeof import("./texts/en/time.js").time} TimeTexts */
+/** @typedef {typeof import("./texts/en/cost.js").cost} CostTexts */
+/** @typedef {typeof import("./texts/en/wishes.js").wishes} WishTexts */
+/** @typedef {keyof (FirstTexts & FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts)} TextKey */
 /** @typedef {"en" | "nl"} Lang */
 /** @typedef {ReturnType<typeof createWords>} Words */
 

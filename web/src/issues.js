@@ -1,6 +1,6 @@
 // The core's issues in the reader's language, at the field they name.
 
-import { applies, fieldNamed, keyOfPath, shortened } from "./fields.js";
+import { applies, fieldNamed, keyOfPath, scaleOf, shortened } from "./fields.js";
 
 /** @typedef {import("./contract.d.ts").Issue} Issue */
 /** @typedef {import("./contract.d.ts").State} State */
@@ -22,28 +22,28 @@ export function labelOf(path, words, pasted = false) {
 }
 
 /**
- * Numbers as the language writes them; other values as they are.
- * @param {string | number} value @param {Words} words
+ * Numbers as the language writes them and as the field takes them; other values as they are.
+ * @param {string | number} value @param {Words} words @param {number} scale
  */
-function shown(value, words) {
+function shown(value, words, scale) {
   const text = String(value);
-  return /^-?\d{1,18}(\.\d+)?$/.test(text) ? words.format.decimal(Number(text)) : text;
+  return /^-?\d{1,18}(\.\d+)?(e-\d+)?$/.test(text) ? words.format.decimal(Number(text) * scale) : text;
 }
 
 /**
  * One issue as a sentence: one for this very field where there is one, else of the texts of its code the one with the
  * most placeholders that can all be filled. A code that the page does not know falls back on the core's own English.
- * @param {Issue} issue @param {Words} words @param {{label: string, typed?: string}} at
+ * @param {Issue} issue @param {Words} words @param {{label: string, typed?: string, scale?: number}} at
  * @returns {string}
  */
-export function sentence(issue, words, { label, typed }) {
-  const own = words.maybe(`about.${issue.code}.${issue.field}`, "");
+export function sentence(issue, words, { label, typed, scale = 1 }) {
+  const own = issue.severity === "note" ? words.maybe(`about.${issue.code}.${issue.field}`, "") : "";
   if (own) return own;
   const prefix = `issue.${issue.code}`;
   /** @type {Record<string, string>} */
   const values = { field: label };
   for (const [name, value] of Object.entries(issue.values ?? {})) {
-    values[name] = name === "known" ? String(value) : shortened(shown(value, words));
+    values[name] = name === "known" ? String(value) : shortened(shown(value, words, scale));
   }
   if (typed && (issue.code === "wrong_type" || !values.value)) values.value = shortened(typed);
   const form = words.maybe(`form.${issue.field}`, "");
@@ -67,7 +67,7 @@ export function tell(issues, state, words) {
     const shows = named === null || applies(/** @type {import("./fields.js").Field} */ (fieldNamed(named)), state);
     const key = shows ? named : "method";
     const typed = key && key !== "config" && key !== "targets" ? state[key] : undefined;
-    const text = sentence(issue, words, { label: labelOf(issue.field, words, pasted), typed });
+    const text = sentence(issue, words, { label: labelOf(issue.field, words, pasted), typed, scale: scaleOf(named) });
     return { key, severity: issue.severity, code: issue.code, text };
   });
 }

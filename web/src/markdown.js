@@ -14,14 +14,19 @@ const cell = (text) => text.replace(/[\r\n]+/g, " ").replaceAll("|", "\\|");
 const table = (head, rows) =>
   [head, head.map((_, i) => (i ? "--:" : "---")), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
 
-/** @param {Report} answer @param {Words} words @param {string} link @returns {string} */
-export function markdown(answer, words, link) {
+/**
+ * @param {Report} answer @param {Words} words @param {string} link
+ * @param {(view: {words: Words, answer: Report}) => string} [outcome]  time and cost in sentences
+ * @returns {string}
+ */
+export function markdown(answer, words, link, outcome = () => "") {
   const { format } = words;
   const view = { words, answer };
   const memory = answer.memory?.per_gpu;
   const parts = [
     `# Tunefit: ${answer.model?.name ?? ""}, ${answer.hardware?.name ?? ""}`,
     `**${verdictText(view)}** ${basisText(view)}`,
+    outcome(view),
   ];
   if (memory) {
     parts.push(

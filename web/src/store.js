@@ -81,11 +81,24 @@ export class Store {
     }
   }
 
-  #estimate() {
+  /** Asks the same again: the core has read more of the catalog. What fits is as it was. */
+  again() {
+    this.#ask();
+    this.#notify();
+  }
+
+  /** @returns {Record<string, unknown> | null} the request, where the answer is one */
+  #ask() {
     const request = this.#request();
     this.report = isReport(request) ? request : this.core.estimate({ ...request, include: ["timeline"] });
-    if (this.report.status !== "ok" || isReport(request)) return;
+    if (this.report.status !== "ok" || isReport(request)) return null;
     this.answer = this.report;
+    return request;
+  }
+
+  #estimate() {
+    const request = this.#ask();
+    if (!request) return;
     this.extras = null;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#workOutExtras(request), quiet);
@@ -93,7 +106,8 @@ export class Store {
 
   /** In slices, so that typing is never held up. @param {Record<string, unknown>} request */
   #workOutExtras(request) {
-    const summary = { ...request, detail: "summary" };
+    // What fits has nothing to do with data and prices.
+    const summary = { ...request, detail: "summary", dataset: undefined, pricing: undefined };
     const { fit } = this.core.estimate({ ...summary, include: ["limits"] });
     const gpus = this.core.description.gpus.map(({ id }) => id);
     /** @type {CardFit[]} */

@@ -176,10 +176,19 @@ TEST_F(BundledPrices, ASummaryHoldsTheReferenceAlone) {
   const Json cost = Written(report, false);
   ASSERT_EQ(cost["rented"].size(), 1U);
   EXPECT_EQ(cost["rented"][0]["provider"], report.reference_line()->offer->provider);
+  EXPECT_EQ(cost["rented"][0]["reference"], true);
   EXPECT_FALSE(cost["rented"][0].contains("source_ids"));
   EXPECT_FALSE(cost["break_even"].contains("points"));
   EXPECT_TRUE(cost["disk"].is_null());
   EXPECT_LT(cost.dump().size(), 6000U);
+}
+
+TEST_F(BundledPrices, OneOfAllLinesIsTheReference) {
+  const CostReport report = CostOf(RunOn("h100-sxm", 8, 10), {});
+  const Json rented = Written(report, true)["rented"];
+  const auto is_reference = [](const Json& line) { return line["reference"].get<bool>(); };
+  ASSERT_EQ(std::count_if(rented.begin(), rented.end(), is_reference), 1);
+  EXPECT_EQ(rented[static_cast<std::size_t>(report.reference)]["reference"], true);
 }
 
 TEST_F(BundledPrices, OwnPricesHaveNoDate) {

@@ -1,23 +1,37 @@
-// What is looked up rather than waited for: facts, machines and prices, with their texts. It is loaded when the first
-// answer stands, so that this does not wait for it.
+// What is not waited for: time and cost of the run, facts, machines and prices, with their texts. It is loaded when the
+// first answer stands, so that this does not wait for it.
 
 import { html } from "lit";
 
 import { addTexts } from "../i18n.js";
+import { cost as costEn } from "../texts/en/cost.js";
 import { facts as factsEn } from "../texts/en/facts.js";
 import { market as marketEn } from "../texts/en/market.js";
+import { time as timeEn } from "../texts/en/time.js";
+import { wishes as wishesEn } from "../texts/en/wishes.js";
+import { cost as costNl } from "../texts/nl/cost.js";
 import { facts as factsNl } from "../texts/nl/facts.js";
 import { market as marketNl } from "../texts/nl/market.js";
+import { time as timeNl } from "../texts/nl/time.js";
+import { wishes as wishesNl } from "../texts/nl/wishes.js";
 import { card } from "./card.js";
+import { cost } from "./cost.js";
 import { origin } from "./origin.js";
 import { prices } from "./prices.js";
 import { server, serverField } from "./server.js";
+import { time } from "./time.js";
 
-/** @type {Record<keyof typeof factsEn | keyof typeof marketEn, string>} */
-const nl = { ...factsNl, ...marketNl };
-addTexts({ en: { ...factsEn, ...marketEn }, nl });
+const en = { ...factsEn, ...marketEn, ...timeEn, ...costEn, ...wishesEn };
+/** @type {Record<keyof typeof en, string>} */
+const nl = { ...factsNl, ...marketNl, ...timeNl, ...costNl, ...wishesNl };
+addTexts({ en, nl });
 
+export { outcome, outcomeText } from "./outcome.js";
+export { wishes } from "./wishes.js";
 export { serverField };
+
+/** @param {import("../views/view.js").View} view */
+export const run = (view) => html`${time(view)} ${cost(view)}`;
 
 /** @param {import("../views/view.js").View} view */
 export const lookUps = (view) => html`${prices(view)} ${card(view)} ${server(view)} ${origin(view)}`;

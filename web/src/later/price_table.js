@@ -19,6 +19,9 @@ const noted = (note, words) => (note ? html`<p>${english(words, note)}</p>` : no
 /** @param {View["words"]} words @param {"price.low" | "price.unconfirmed"} key */
 export const doubtTag = (words, key) => html`<span class="tag" data-mark="doubt">${words.t(key)}</span>`;
 
+/** @param {View["words"]} words */
+export const bareTag = (words) => html`<span class="tag" data-mark="covers">${words.t("price.bare")}</span>`;
+
 /** When a price was read, and how long ago. @param {View} view @param {string} date */
 export function read({ words }, date) {
   if (!date) return html`<td></td>`;

@@ -7,7 +7,7 @@ import {
   ageOf, boughtCards, boughtServers, builtAlike, comparable, defaultsOf, exchangeOf, offerId, rentedWith, servicesOf,
   staleAfter,
 } from "./offers.js";
-import { amount, doubtTag, head, read, said, span, table } from "./price_table.js";
+import { amount, bareTag, doubtTag, head, read, said, span, table } from "./price_table.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../catalog.d.ts").Market} Market */
@@ -16,9 +16,6 @@ import { amount, doubtTag, head, read, said, span, table } from "./price_table.j
 /** @typedef {import("./offers.js").Machine} Machine */
 /** @typedef {import("./offers.js").Built} Built */
 /** @typedef {import("../i18n.js").TextKey} TextKey */
-
-/** @param {View["words"]} words */
-const bareTag = (words) => html`<span class="tag" data-mark="covers">${words.t("price.bare")}</span>`;
 
 /** @param {View} view @param {Market} market @param {[string, Rented[]][]} groups */
 function rented(view, market, groups) {

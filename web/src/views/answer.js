@@ -38,7 +38,7 @@ export const answer = (view) => html`<div
   aria-label=${view.words.t("page.answer")}
   ?data-outdated=${view.outdated}
 >
-  ${dropped(view)} ${verdict(view)} ${figure(view)}
+  ${dropped(view)} ${verdict(view)} ${figure(view)} ${view.later?.run(view) ?? nothing}
   <div class="two">${limits(view)} ${recipe(view)}</div>
   ${cards(view)}
   ${lookUps(view)}

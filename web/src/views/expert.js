@@ -3,14 +3,31 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { at, longestOf } from "../fields.js";
+import { at, longestOf, wishes } from "../fields.js";
 import { changed } from "../store.js";
 import { choiceField, defaultOption, describedBy, field, isInvalid, entryField, select } from "./field.js";
 import { onToggle, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 
-export const beginner = ["model", "config", "method", "gpu", "server", "length", "batch", "checkpointing"];
+const beginner = [
+  "model", "config", "method", "gpu", "server", "length", "batch", "checkpointing", "examples", "mean", "tokens",
+  "epochs",
+];
+/** Whether a field is one of these here. @param {import("../fields.js").Key} key */
+const isExpert = (key) => !beginner.includes(key) && !wishes.includes(key);
+
+/**
+ * What of the form is open where a state, that of a link, sets something in it.
+ * @param {import("../contract.d.ts").State} state @returns {Partial<import("./view.js").Ui>}
+ */
+export function openedBy(state) {
+  const set = changed(state).map(({ key }) => key);
+  const pasting = state.config !== "";
+  const own = set.some((key) => wishes.includes(key));
+  return { pasting, withConfig: pasting, expert: set.some(isExpert), wishes: own };
+}
+
 const attentionTargets = "q_proj,k_proj,v_proj,o_proj";
 
 /** @param {View} view */
@@ -84,7 +101,7 @@ const fused = (view) =>
   ]);
 
 /** @param {string} legend @param {unknown[]} controls */
-const group = (legend, controls) => html`<fieldset class="group">
+export const group = (legend, controls) => html`<fieldset class="group">
   <legend>${legend}</legend>
   <div class="group-fields">${controls}</div>
 </fieldset>`;
@@ -92,8 +109,8 @@ const group = (legend, controls) => html`<fieldset class="group">
 /** @param {View} view */
 export function expert(view) {
   const { words, state, told, ui } = view;
-  const set = changed(state).filter(({ key }) => !beginner.includes(key));
-  const faulty = told.some(({ key }) => key !== null && !beginner.includes(key));
+  const set = changed(state).filter(({ key }) => isExpert(key));
+  const faulty = told.some(({ key }) => key !== null && isExpert(key));
   const toggle = onToggle((open) => view.show({ expert: open }));
   return html`<details class="expert" id=${view.id("expert")} ?open=${ui.expert || faulty} @toggle=${toggle}>
     <summary>${words.t("ask.expert")} ${set.length ? html`<span class="count">${set.length}</span>` : nothing}</summary>

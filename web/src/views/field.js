@@ -3,14 +3,14 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { at, choicesOf, fieldNamed, longestOf, numberOrText, precisionNamed } from "../fields.js";
+import { at, choicesOf, fieldNamed, longestOf, numberOrText, precisionNamed, scaleOf } from "../fields.js";
 import { listed, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../fields.js").Key} Key */
 
 /** What a telephone shows to type on. @type {Record<string, string>} */
-const keyboards = { integer: "numeric", decimal: "decimal" };
+const keyboards = { integer: "numeric", amount: "decimal", decimal: "decimal", percent: "decimal" };
 
 /** The ids of what explains a control, for aria-describedby. @param {View} view @param {Key} key */
 export function describedBy(view, key) {
@@ -46,7 +46,7 @@ export function belowControl(view, key) {
   const { words, ui, description } = view;
   const faults = faultsOf(view, key);
   const limits = description.limits[fieldNamed(key)?.path ?? ""];
-  const format = words.format.decimal;
+  const format = (/** @type {number} */ limit) => words.format.decimal(limit * scaleOf(key));
   return html`
     <p class="help" id=${view.id(`${key}-help`)} ?hidden=${!ui.help.includes(key)}>
       ${words.t(/** @type {import("../i18n.js").TextKey} */ (`help.${key}`))}
@@ -74,7 +74,7 @@ export function field(view, key, control) {
 /** How a value of the request reads. @param {View} view @param {Key} key @param {unknown} value @returns {string} */
 export function valueText({ words }, key, value) {
   if (value === true || value === false) return words.t(value ? "yes" : "no");
-  if (typeof value === "number") return words.format.decimal(value);
+  if (typeof value === "number") return words.format.decimal(value * scaleOf(key), Math.abs(value) < 100 ? 3 : 0);
   if (value === null || value === undefined) return words.t("value.none");
   if (Array.isArray(value)) return value.length ? value.join(", ") : words.t("value.empty");
   if (typeof value === "object") return JSON.stringify(value);
@@ -86,25 +86,26 @@ export function valueText({ words }, key, value) {
  * @param {View} view @param {Key} key
  */
 export function defaultText(view, key) {
-  const path = fieldNamed(key)?.path ?? "";
+  const { path = "", taken = `request.${path}` } = fieldNamed(key) ?? {};
   const request = view.answer?.request;
   if (!request || view.state[key] !== "") return "";
   if (key === "precision") {
     const name = precisionNamed(request.precision);
     return name ? valueText(view, key, name) : "";
   }
-  const value = at(request, path);
-  return value === undefined ? "" : valueText(view, key, value);
+  const value = at(view.answer, taken);
+  return value === undefined || value === null ? "" : valueText(view, key, value);
 }
 
 /**
  * A field to type in, its unit in the box and common values below.
- * @param {View} view @param {Key} key @param {number[]} [common]
+ * @param {View} view @param {Key} key @param {number[]} [common] @param {string} [ownUnit]
  */
-export function entryField(view, key, common = []) {
+export function entryField(view, key, common = [], ownUnit = "") {
   const { words, state } = view;
   const count = numberOrText(state[key], "integer");
-  const unit = words.maybe(`unit.${key}`, "") || words.unit(`unit.${key}`, typeof count === "number" ? count : 0);
+  const noun = () => words.unit(`unit.${key}`, typeof count === "number" ? count : 0);
+  const unit = ownUnit || words.maybe(`unit.${key}`, "") || noun();
   const label = words.t(/** @type {import("../i18n.js").TextKey} */ (`field.${key}`));
   return field(
     view,

@@ -155,6 +155,15 @@ function cannot({ words, description, state }) {
   </p>`;
 }
 
+/** How much data there is: without it a step has a time, but the run has none. @param {View} view */
+const data = (view) => html`<fieldset class="data">
+  <legend>${view.words.t("ask.group.data")}</legend>
+  <div class="pairs">
+    ${entryField(view, "examples")} ${entryField(view, "mean")} ${entryField(view, "epochs")}
+    ${entryField(view, "tokens")}
+  </div>
+</fieldset>`;
+
 /** Faults that belong to no field. @param {View} view */
 function elsewhere({ told }) {
   const general = told.filter(({ key }) => key === null);
@@ -179,6 +188,6 @@ export function question(view) {
     ${elsewhere(view)} ${combobox(view, "model", models)} ${config(view)} ${method(view)} ${combobox(view, "gpu", gpus)}
     ${cannot(view)} ${view.later?.serverField(view) ?? nothing}
     ${entryField(view, "length", [512, 2048, 8192])} ${entryField(view, "batch", [1, 2, 4, 8])}
-    ${checkpointing(view)} ${expert(view)}
+    ${checkpointing(view)} ${data(view)} ${view.later?.wishes(view) ?? nothing} ${expert(view)}
   </form>`;
 }

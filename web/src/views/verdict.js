@@ -2,7 +2,6 @@
 
 import { html, nothing, svg } from "lit";
 
-
 /** @typedef {import("./view.js").View} View */
 /** @typedef {NonNullable<import("../contract.d.ts").Report["fit"]>["verdict"]} Verdict */
 
@@ -92,6 +91,13 @@ function earlier(view) {
   </div>`;
 }
 
+/** Time and cost in sentences; room is kept for them until what says them is loaded. @param {View} view */
+function outcome(view) {
+  const { words, later, marketFailure } = view;
+  if (later) return later.outcome(view);
+  return marketFailure ? nothing : html`<p class="outcome waiting-value">${words.t("limits.waiting")}</p>`;
+}
+
 /** @param {View} view */
 export function verdict(view) {
   const { words, outdated } = view;
@@ -100,7 +106,7 @@ export function verdict(view) {
   return html`<section class="verdict" data-testid="verdict" data-verdict=${kind} aria-labelledby=${id}>
     ${kind === "none" ? nothing : html`<p class="badge">${sign(kind)} ${words.t(`verdict.word.${kind}`)}</p>`}
     <h2 class="said" id=${id}>${headline}</h2>
-    ${outdated ? earlier(view) : html`<p class="basis">${basisText(view)}</p>`}
+    ${outdated ? earlier(view) : html`<p class="basis">${basisText(view)}</p> ${outcome(view)}`}
   </section>`;
 }
 

@@ -32,6 +32,7 @@ import { html, nothing } from "lit";
  * @property {readonly string[]} open  disclosures of the answer that are open
  * @property {boolean} pasting  the box for a config.json is open
  * @property {boolean} expert  the expert settings are open
+ * @property {boolean} wishes  the prices and wishes are open
  * @property {string} pointed  term under the pointer
  * @property {boolean} copied
  * @property {string} manual  text for copying by hand
@@ -45,6 +46,7 @@ export const startUi = {
   open: [],
   pasting: false,
   expert: false,
+  wishes: false,
   pointed: "",
   copied: false,
   manual: "",

@@ -1,7 +1,7 @@
 /** The page's own sentences. */
 export const page = {
   "page.title": "{name}: does this fine-tuning run fit?",
-  "page.description": "How much GPU memory fine-tuning takes, and what fills it",
+  "page.description": "Does a fine-tuning run fit your GPU, how long does it take, and what does it cost?",
   "page.language": "Language",
   "page.skip": "Skip to the answer",
   "page.answer": "Answer",
@@ -23,6 +23,7 @@ export const page = {
   "ask.default.plain": "Default",
   "ask.limits": "From {low} to {high}.",
   "ask.quick": "Common values: {label}",
+  "ask.group.data": "Data",
   "ask.group.batch": "Batch",
   "ask.group.adapter": "Adapter (LoRA)",
   "ask.group.quantization": "Quantization",

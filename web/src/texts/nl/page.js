@@ -1,7 +1,7 @@
 /** De zinnen van de pagina zelf. */
 export const page = {
   "page.title": "{name}: past deze finetuning op je kaart?",
-  "page.description": "Hoeveel GPU-geheugen finetunen kost, en waar het blijft",
+  "page.description": "Past een finetuning op je GPU, hoe lang duurt die en wat kost het?",
   "page.language": "Taal",
   "page.skip": "Naar het antwoord",
   "page.answer": "Antwoord",
@@ -23,6 +23,7 @@ export const page = {
   "ask.default.plain": "Standaard",
   "ask.limits": "Van {low} tot {high}.",
   "ask.quick": "Gangbare waarden: {label}",
+  "ask.group.data": "Data",
   "ask.group.batch": "Batch",
   "ask.group.adapter": "Adapter (LoRA)",
   "ask.group.quantization": "Kwantisatie",
