@@ -20,9 +20,9 @@ void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes
 /// Null without a GPU, or where the time is not modelled.
 void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::optional<TimeEstimate>& time);
 void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer);
-/// `cost`, as wasm/tunefit.d.ts describes it; null without a report, which may be null. In a summary (`full` false) only the line that
-/// break-even is held against stands under `rented`, and notes of rows, sources and the chart's points are left out.
-/// `disk` may be null.
+/// `cost`, as wasm/tunefit.d.ts describes it; null without a report, which may be null. In a summary (`full` false)
+/// only the line that break-even is held against stands under `rented`, and notes of rows, sources and the chart's
+/// points are left out. `disk` may be null.
 void WriteCost(JsonWriter& writer, const CostReport* report, const DiskUse* disk, const Catalog& catalog, bool full);
 /// Appends the ids of all sources that WriteCost names, with repetitions. Views into the prices.
 void AddCostSources(const CostReport& report, std::vector<std::string_view>& ids);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/cost/rented.h"
-
 namespace tunefit {
 namespace {
 
@@ -46,8 +44,8 @@ std::optional<EnergyUse> EnergyOf(const CostedRun& run, const CostDefaults& defa
   use.waiting_power_share = &defaults.waiting_power_share;
   use.gpu_watts = GpuWatts(run.gpu->board_power_watts, run.time.gpus, run.time.gpu_busy_share, defaults);
   if (run.machine != nullptr) {
-    const std::int64_t machines = MachinesFor(run.time.gpus, run.machine->gpus_max);
-    use.host_watts = static_cast<double>(machines) * run.machine->host_watts;
+    const double machines = static_cast<double>(run.time.gpus) / static_cast<double>(run.machine->gpus_max);
+    use.host_watts = machines * run.machine->host_watts;
   }
   use.notes.Add(use.host_watts > 0 ? CostNote::kHostPowerDerived : CostNote::kHostPowerUnknown);
   use.pue = Chosen(pricing.pue, defaults.pue, use.pue_from);

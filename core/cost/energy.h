@@ -11,7 +11,7 @@ namespace tunefit {
 struct EnergyUse {
   double gpu_busy_share = 1;
   Range gpu_watts;        ///< of all GPUs, on average
-  double host_watts = 0;  ///< of all machines' other parts; 0 where nobody knows
+  double host_watts = 0;  ///< of the machines' other parts, the run's share by GPUs; 0 where nobody knows
   Range pue;
   Range kwh;
   Range price_per_kwh;  ///< in the answer's currency

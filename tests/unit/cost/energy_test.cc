@@ -33,10 +33,10 @@ TEST(EnergyOf, CountsTheLoadTheHostAndTheBuilding) {
   const auto use = EnergyOf(small.run, SmallPrices().defaults, {}, Currency::kEur);
   ASSERT_TRUE(use);
   ExpectRange(use->gpu_watts, 2000, 2000, 2000);  // ten of 400 W: half the time at 0.8 of it, half at 0.2
-  EXPECT_EQ(use->host_watts, 2000);               // two machines of eight
-  ExpectRange(use->kwh, 8, 12, 16);               // 4 kW, two hours, PUE 1, 1.5 and 2
-  ExpectRange(use->cost, 0.8, 2.4, 4.8);
-  ExpectRange(use->kg_co2, 1.6, 3.6, 6.4);
+  EXPECT_EQ(use->host_watts, 1250);               // ten places of machines with eight
+  ExpectRange(use->kwh, 6.5, 9.75, 13);           // 3.25 kW, two hours, PUE 1, 1.5 and 2
+  ExpectRange(use->cost, 0.65, 1.95, 3.9);
+  ExpectRange(use->kg_co2, 1.3, 2.925, 5.2);
   EXPECT_TRUE(use->notes.Has(CostNote::kHostPowerDerived));
 }
 
