@@ -377,8 +377,11 @@ export interface Request {
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
   /** `gpu` is a catalog id or alias in any case. `server` is a catalog id in any case, of the part that `init_market`
-   *  reads: it must take the GPU, and `parallel.gpus_per_node` of them. `interconnect` is checked and passed on, and so
-   *  are `server` and `pricing` where no hours are known; a note `not_modelled` says that nothing is computed from them. */
+   *  reads: it must take the GPU, and `parallel.gpus_per_node` of them. What joins its GPUs and its ports
+   *  to other machines decide the time of what travels; left out, the card's own link and the network that such machines
+   *  usually come with. `interconnect`, a link of the catalog by id, stands before both: of GPUs (NVLink, PCIe, Infinity
+   *  Fabric), or of machines, a port for each GPU of InfiniBand and one a machine of Ethernet. `pricing` below is checked
+   *  and passed on where no hours are known; a note `not_modelled` says so. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is

@@ -39,7 +39,8 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   const std::vector<TracedRank> job = TraceJob(reading.workload);
   answer.memory = EstimateMemory(reading.workload, job, reading.gpu, catalog.overheads, detail);
   if (reading.gpu != nullptr && IsTimed(reading.workload) && HasRates(*reading.gpu)) {
-    answer.time = EstimateTime(reading.workload, job, *reading.gpu, catalog.efficiencies, reading.dataset);
+    answer.time =
+        EstimateTime(reading.workload, job, *reading.gpu, reading.wiring, catalog.efficiencies, reading.dataset);
   }
   if (reading.includes_ranks) answer.ranks = EstimateRanks(reading.workload, reading.gpu, catalog.overheads);
   if (reading.includes_limits && reading.gpu != nullptr) {

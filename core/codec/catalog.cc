@@ -59,6 +59,14 @@ const CatalogSource* Catalog::FindSource(std::string_view id) const {
   return found != sources.end() && found->id == id ? &*found : nullptr;
 }
 
+const CatalogInterconnect* Catalog::FindInterconnect(std::string_view id) const {
+  const std::string wanted = LowerCase(id);
+  for (const CatalogInterconnect& link : interconnects) {
+    if (link.id == wanted) return &link;
+  }
+  return nullptr;
+}
+
 const CatalogFormula* Catalog::FindFormula(std::string_view of) const {
   for (const CatalogFormula& formula : formulas) {
     if (formula.of == of) return &formula;
@@ -79,7 +87,7 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   ReadSources(bundle, names, catalog);
   ReadGpus(bundle, names, catalog);
   CheckPurposes(bundle, names);
-  CheckInterconnects(bundle, names);
+  ReadInterconnects(bundle, names, catalog);
   ReadModels(bundle, names, catalog);
   ReadStacks(bundle, names, catalog);
   ReadFormulas(bundle, names, catalog);

@@ -55,6 +55,22 @@ struct CatalogSource {
   std::string id, title, locator, read, grade;
 };
 
+/// What a link joins, and so whose share of it a GPU has.
+enum class Joins : std::uint8_t {
+  kGpus,           ///< GPUs of one machine, each by its own
+  kGpusByHost,     ///< the same by way of the host: PCIe
+  kMachinesByGpu,  ///< machines, by a port for each GPU
+  kMachines,       ///< machines, by what all GPUs of one share
+};
+
+/// A link between GPUs or machines whose rate is known; those to memory, drives and the host are for people.
+struct CatalogInterconnect {
+  std::string id, name;
+  Joins joins = Joins::kGpus;
+  double bytes_per_second = 0;    ///< one way
+  std::vector<std::string> gpus;  ///< ids of those that have it; empty where any may
+};
+
 /// Where a line of the breakdown is explained (core/METHOD.md) and what the explanation rests on.
 struct CatalogFormula {
   std::string id;  ///< "MEM-20"
@@ -72,6 +88,7 @@ struct Catalog {
   std::vector<CatalogGpu> gpus;
   std::vector<CatalogModel> models;
   std::vector<CatalogStack> stacks;
+  std::vector<CatalogInterconnect> interconnects;
   std::vector<CatalogSource> sources;    ///< sorted by id
   std::vector<CatalogFormula> formulas;  ///< one for every term and overhead of a report
   Overheads overheads;
@@ -83,6 +100,8 @@ struct Catalog {
   const CatalogModel* FindModel(std::string_view name) const;
   /// By id or alias, without regard to case.
   const Gpu* FindGpu(std::string_view name) const;
+  /// By id, without regard to case.
+  const CatalogInterconnect* FindInterconnect(std::string_view id) const;
   const CatalogStack* FindStack(std::string_view id) const;
   const CatalogSource* FindSource(std::string_view id) const;
   /// The formula of a term or overhead. Never null in a catalog that was read without faults.

@@ -1,3 +1,7 @@
+#include <optional>
+#include <string_view>
+#include <utility>
+
 #include "core/codec/catalog_rows.h"
 
 namespace tunefit {
@@ -8,6 +12,7 @@ using rules::Choice, rules::Count, rules::Flag, rules::Id, rules::Name, rules::P
 
 /// A collective's bus bandwidth over the link's rate: a switch that adds up sends less than it delivers.
 constexpr double kMeasuredHigh = 1.3;
+constexpr double kGiga = 1e9;
 
 constexpr FieldRule kMeasured[] = {
     Choice("operation", "copy to_device to_host all_reduce all_gather reduce_scatter all_to_all read write").Needed(),
@@ -49,11 +54,32 @@ void CheckInterconnect(const ObjectReader& row) {
   });
 }
 
+/// Nothing where the row joins neither GPUs nor machines. An Ethernet port is taken to be a machine's only one; of
+/// InfiniBand a machine has one for each GPU.
+std::optional<Joins> JoinsOf(std::string_view kind, std::string_view per) {
+  if (kind == "pcie") return Joins::kGpusByHost;
+  if (kind == "nvlink" || kind == "infinity_fabric") return Joins::kGpus;
+  if (kind == "infiniband") return per == "node" ? Joins::kMachines : Joins::kMachinesByGpu;
+  if (kind == "ethernet") return per == "gpu" ? Joins::kGpus : Joins::kMachines;
+  return {};
+}
+
+void ReadInterconnect(const ObjectReader& row, Catalog& catalog) {
+  CheckInterconnect(row);
+  const std::optional<Joins> joins = JoinsOf(row.Find("kind")->text, row.Find("per")->text);
+  const JsonValue* rate = row.Find("one_way_GBps");
+  if (!joins || rate == nullptr) return;
+  CatalogInterconnect link{row.Find("id")->text, row.Find("name")->text, *joins, rate->number * kGiga, {}};
+  if (row.Find("gpus") != nullptr) link.gpus = TextsOf(row, "gpus");
+  catalog.interconnects.push_back(std::move(link));
+}
+
 }  // namespace
 
-void CheckInterconnects(const ObjectReader& bundle, const KnownNames& names) {
+void ReadInterconnects(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
   static constexpr FieldRule kInterconnects = Rows("interconnects", kInterconnect).Items(1);
-  if (CheckField(bundle, kInterconnects, names)) ForEachRow(bundle, "interconnects", CheckInterconnect);
+  if (!CheckField(bundle, kInterconnects, names)) return;
+  ForEachRow(bundle, "interconnects", [&](const ObjectReader& row) { ReadInterconnect(row, catalog); });
 }
 
 }  // namespace tunefit

@@ -19,7 +19,7 @@ std::string ReadMeta(const ObjectReader& bundle, const KnownNames& names);
 void ReadSources(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void CheckPurposes(const ObjectReader& bundle, const KnownNames& names);
-void CheckInterconnects(const ObjectReader& bundle, const KnownNames& names);
+void ReadInterconnects(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadModels(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 /// The `config` of a row of models, which must hold whatever counts. Nothing where it has faults.
 Architecture ReadConfig(const ObjectReader& row, const KnownNames& names);

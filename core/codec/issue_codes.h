@@ -38,6 +38,8 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"unknown_gpu", "The catalog has no GPU of that id.", "value nearest?"},
     {"unknown_server", "The catalog has no server of that id.", "value nearest?"},
     {"gpu_not_in_server", "The server does not take that GPU.", "value server"},
+    {"unknown_interconnect", "The catalog has no link between GPUs or machines of that id.", "value nearest?"},
+    {"gpu_without_interconnect", "The GPU does not have that link.", "value interconnect"},
     {"gpu_unconfirmed_in_server", "No source confirms that the server takes that GPU.", "value server"},
     {"too_many_gpus_in_server", "More GPUs than the server takes.", "value high server"},
     {"version_before_catalog", "The stack's version is older than the catalog knows.", "value low"},

@@ -17,7 +17,9 @@ struct CatalogServer {
   std::vector<std::string> gpus;              ///< ids of the GPUs that a source names for it
   std::vector<std::string> gpus_unconfirmed;  ///< ids of those of the same form that nobody confirmed
   std::int64_t gpus_max = 0;
-  double power_watts = 0;  ///< of the whole machine under load, for planning; 0 where nobody says
+  bool joins_by_host = false;           ///< its GPUs reach each other by PCIe, whatever link they have
+  double network_bytes_per_second = 0;  ///< one way, of all ports for other machines; 0 where nobody says
+  double power_watts = 0;               ///< of the whole machine under load, for planning; 0 where nobody says
 };
 
 /// The second part of the catalog, as far as the core uses it. The vendor's words are checked and left to the page.

@@ -8,6 +8,9 @@
 namespace tunefit {
 namespace {
 
+constexpr double kGiga = 1e9;
+constexpr double kBitsOfByte = 8;
+
 using rules::Choice, rules::Count, rules::Id, rules::Name, rules::Number, rules::Sources, rules::Text, rules::Texts;
 
 constexpr int kMostGpus = 1024;
@@ -95,6 +98,8 @@ void ReadServer(const ObjectReader& row, Market& market) {
   server.gpus = TextsOf(row, "gpus");
   server.gpus_unconfirmed = TextsOf(row, "gpus_unconfirmed");
   server.gpus_max = row.Count("gpus_max", 1, kMostGpus).value_or(0);
+  server.joins_by_host = TextOf(row, "link") == "pcie";
+  server.network_bytes_per_second = NumberOf(row, "nic_count") * NumberOf(row, "nic_Gbps") * kGiga / kBitsOfByte;
   server.power_watts = NumberOf(row, "power_W");
   for (const std::string& gpu : server.gpus_unconfirmed) {
     if (std::find(server.gpus.begin(), server.gpus.end(), gpu) == server.gpus.end()) continue;

@@ -22,6 +22,7 @@ struct RequestReading {
   const CatalogModel* model = nullptr;  ///< null for a pasted config
   const Gpu* gpu = nullptr;             ///< null without hardware
   const StackVersion* stack = nullptr;
+  Wiring wiring;    ///< of its GPUs and machines, as far as the request or its server says
   Dataset dataset;  ///< empty where the request has none
   bool full_detail = true;
   bool includes_limits = false, includes_timeline = false, includes_ranks = false;

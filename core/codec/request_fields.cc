@@ -289,7 +289,7 @@ void ReadHardware(const ObjectReader& request, RequestFields& fields) {
   hardware.Require("gpu");
   fields.gpu = ReadName(hardware, "gpu");
   fields.server = ReadName(hardware, "server");
-  fields.interconnect = hardware.Text("interconnect");
+  fields.interconnect = ReadName(hardware, "interconnect");
 }
 
 /// The fields that requests and stack defaults share.

@@ -157,8 +157,6 @@ void NoteUnused(RequestReading& reading) {
     AddIssue(reading.issues, "not_modelled", field, Join({field, " is not used yet."}), {}, Severity::kNote);
   };
   const bool costed = reading.gpu != nullptr && (reading.dataset.examples || reading.dataset.tokens);
-  note("hardware.server", request.server.has_value() && !costed);
-  note("hardware.interconnect", request.interconnect.has_value());
   note("pricing", request.pricing != nullptr && !costed);
   if (reading.gpu == nullptr) return;
   const auto untimed = [&](const char* field, const char* why) {

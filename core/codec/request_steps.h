@@ -12,6 +12,10 @@
 
 namespace tunefit {
 
+/// Finds the card, the server and the link that the request names, and what they say of the wiring. `market` may be
+/// null.
+void FindHardware(RequestReading& reading, const Catalog& catalog, const Market* market);
+
 /// Finds the stack and the version in force. Null with an issue where the stack is unknown or not modelled.
 const StackVersion* FindStackVersion(RequestReading& reading, const Catalog& catalog);
 

@@ -180,6 +180,7 @@ void FillWorkload(RequestReading& reading) {
   workload.compile = *request.compile;
   workload.fused = ReadFusedKernels(*request.fused_kernels);
   workload.habits = HabitsOf(*reading.stack, workload.architecture);
+  if (request.attention == "flash_attention_3") workload.habits.attention_by_generation = true;
   LossHabits& loss = workload.habits.loss;
   loss.loop_holds = loss.loop_holds && !(loss.longest_first && workload.batch.Varies());
   workload.parallel = ReadParallel(request.parallel);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,5 +58,12 @@ bool ComputesIn(const Gpu& gpu, Dtype dtype);
 /// flash-attn's kernels need NVIDIA's Ampere, or AMD's port of them (Dao-AILab/flash-attention, README). What is not
 /// known to be older runs them.
 bool RunsFlashAttention2(const Gpu& gpu);
+
+/// How GPUs and machines of a job are joined, as far as somebody says; else the card's own words hold. One way.
+struct Wiring {
+  bool by_host = false;                         ///< GPUs reach each other by PCIe and the host, whatever link they have
+  std::optional<double> link_bytes_per_second;  ///< between GPUs of a machine
+  std::optional<double> network_bytes_per_second;  ///< between machines, a GPU's share
+};
 
 }  // namespace tunefit

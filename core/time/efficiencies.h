@@ -15,7 +15,7 @@ enum class Constant : std::uint8_t {
   kFp8Share,             ///< of a matrix share, of products in FP8 that TransformerEngine runs
   kCastFp8Share,         ///< the same, of torchao's
   kAttentionShare,       ///< of the matrix rate, of fused attention
-  kOlderAttentionShare,  ///< the same, of kernels written for Ampere on later generations of data-centre cards
+  kOlderAttentionShare,  ///< the same, of kernels written for Ampere on Hopper and data-centre Blackwell
   kOperandShare,         ///< of the time that operands take to travel, what products do not hide
   kMemoryShare,          ///< of the memory's bandwidth
   kKernelSeconds,        ///< from one launch to the next, where the GPU waits for the host

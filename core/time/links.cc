@@ -12,13 +12,16 @@ std::int64_t LocalRanks(const Fabric& fabric, std::int64_t ranks, std::int64_t s
 
 }  // namespace
 
-Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, double network_bytes_per_second) {
+Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, const Wiring& wiring, double usual_network_bytes_per_second) {
   const std::int64_t in_machine = std::min(parallel.gpus, parallel.gpus_per_node);
-  Fabric fabric{gpu.link_bytes_per_second, false, in_machine, network_bytes_per_second};
+  Fabric fabric{.domain_gpus = in_machine};
+  fabric.link_bytes_per_second = wiring.link_bytes_per_second.value_or(gpu.link_bytes_per_second);
+  fabric.network_bytes_per_second = wiring.network_bytes_per_second.value_or(usual_network_bytes_per_second);
   const bool has_link = gpu.link != LinkTopology::kNone && gpu.link_bytes_per_second > 0;
   const bool joins_all = gpu.link != LinkTopology::kBridge || in_machine <= gpu.link_gpus;
-  if (!has_link || !joins_all) {
-    fabric.link_bytes_per_second = gpu.host_bytes_per_second;
+  if (wiring.by_host || !has_link || !joins_all) {
+    const double by_host = wiring.by_host ? wiring.link_bytes_per_second.value_or(0) : 0;
+    fabric.link_bytes_per_second = by_host > 0 ? by_host : gpu.host_bytes_per_second;
     fabric.by_host = true;
   } else if (gpu.link == LinkTopology::kSwitch) {
     fabric.domain_gpus = std::min(parallel.gpus, std::max(in_machine, gpu.link_gpus));

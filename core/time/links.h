@@ -19,8 +19,9 @@ struct Fabric {
 
 /// TIM-20  A card's own link where one joins the GPUs of a group, else PCIe by way of the host. A bridge joins
 /// `link_gpus`; a switch, or links to each other, all of the machine, and a rack's switch more than one machine.
-/// `network_bytes_per_second`: of a GPU's share of the machine's network.
-Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, double network_bytes_per_second);
+/// `wiring` stands before the card's own words, `usual_network_bytes_per_second`, a GPU's share of the network that
+/// such machines usually come with, where the wiring has none.
+Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, const Wiring& wiring, double usual_network_bytes_per_second);
 
 /// TIM-21  Bytes per second at which every rank of a group sends and receives in a ring, where neighbours in the group
 /// are `stride` GPUs apart: the link's within a domain; beyond it, as many rings as ranks of the group are in a domain

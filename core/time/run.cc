@@ -30,10 +30,11 @@ std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& worklo
 }
 
 TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
-                          const Efficiencies& efficiencies, const Dataset& dataset) {
+                          const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset) {
   TimeEstimate estimate;
   const StepCounts counts = CountStep(workload, job);
-  const Fabric fabric = FabricOf(gpu, workload.parallel, efficiencies.Of(gpu.architecture).network_bytes_per_second);
+  const double network = efficiencies.Of(gpu.architecture).network_bytes_per_second;
+  const Fabric fabric = FabricOf(gpu, workload.parallel, wiring, network);
   estimate.step = TimeStep(counts, workload, gpu, fabric, efficiencies);
   estimate.step_seconds = RangeOf(estimate.step, efficiencies);
   estimate.tokens_per_step = counts.tokens;

@@ -44,7 +44,7 @@ struct TimeEstimate {
 
 /// TIM-0  The time of a traced job on its GPUs.
 TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
-                          const Efficiencies& efficiencies, const Dataset& dataset);
+                          const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset);
 
 /// Runs whose time is not only that of their steps, or whose GPUs work one after another, are not modelled yet:
 /// completions that are generated (GRPO, PPO), and layers placed on several cards (device_map).

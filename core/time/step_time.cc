@@ -78,7 +78,10 @@ class Clock {
     const bool casts = workload.habits.fp8_operands == Fp8Operands::kCast;
     rate_fp8_ = share * efficiencies[casts ? Constant::kCastFp8Share : Constant::kFp8Share] *
                 MatrixRate(gpu, Dtype::kFp8, unmeasured);
-    const bool older = CapabilityMajor(gpu) >= 9 && !workload.habits.attention_by_generation;
+    // Hopper's and the large Blackwells' matrix units want instructions of their own. Consumer Blackwells (12) lack
+    // these: kernels for Ampere are the ones made for them.
+    const int major = CapabilityMajor(gpu);
+    const bool older = (major == 9 || major == 10) && !workload.habits.attention_by_generation;
     attention_rate_ = rate_ * efficiencies[older ? Constant::kOlderAttentionShare : Constant::kAttentionShare];
   }
 

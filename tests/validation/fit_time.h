@@ -14,6 +14,7 @@ struct TimedRow {
   std::string id, source, gpu, method, layout, dtype;
   Workload workload;
   const Gpu* card = nullptr;
+  Wiring wiring;
   StepCounts counts;
   double seconds = 0;  ///< of one optimizer step, as published
   double weight = 1;   ///< in the fit: rows of one source together weigh the root of their number

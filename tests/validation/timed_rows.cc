@@ -62,6 +62,7 @@ void AddRow(const Json& row, const Catalog& catalog, std::vector<TimedRow>& rows
   timed.seconds = StepSeconds(row.at("measured"), reading.workload);
   if (timed.seconds <= 0) return;
   timed.card = reading.gpu;
+  timed.wiring = reading.wiring;
   timed.gpu = reading.gpu->id;
   timed.source = TextOr(row.at("source"), "repo", TextOr(row.at("source"), "title", "?"));
   timed.method = MethodOf(request);
@@ -91,7 +92,7 @@ std::vector<TimedRow> ReadTimedRows(const std::vector<std::string>& paths, const
 
 StepTime TimeOf(const TimedRow& row, const Efficiencies& efficiencies) {
   const double network = efficiencies.Of(row.card->architecture).network_bytes_per_second;
-  return TimeStep(row.counts, row.workload, *row.card, FabricOf(*row.card, row.workload.parallel, network),
+  return TimeStep(row.counts, row.workload, *row.card, FabricOf(*row.card, row.workload.parallel, row.wiring, network),
                   efficiencies);
 }
 

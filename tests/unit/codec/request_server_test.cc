@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/codec/request.h"
+#include "core/codec/words.h"
 #include "tests/support/small_catalogs.h"
 
 namespace tunefit {
@@ -44,9 +45,6 @@ class RequestServer : public testing::Test {
 TEST_F(RequestServer, TakesItsCards) {
   EXPECT_EQ(Codes(Read("card-a", "box-a")), "");
   EXPECT_EQ(Codes(Read("CARD-B", " BOX-B ")), "");
-  const RequestReading reading = Read("card-b", "box-b");
-  ASSERT_EQ(reading.issues.size(), 1U);
-  EXPECT_EQ(reading.issues.front().code, "not_modelled");
 }
 
 TEST_F(RequestServer, NobodyKnowsIsAnError) {
@@ -109,6 +107,24 @@ TEST_F(RequestServer, FillsOneServerAfterAnother) {
   const RequestReading anywhere =
       ReadRequest(R"({"version":1,"model":"small","parallel":{"gpus":16,"strategy":"ddp"}})", catalog_);
   EXPECT_EQ(per_node(anywhere), "8 core_default");
+}
+
+TEST_F(RequestServer, ItsPortsAreTheNetwork) {
+  const RequestReading reading = Read("card-b", "box-b");
+  EXPECT_FALSE(reading.wiring.by_host);
+  EXPECT_EQ(reading.wiring.network_bytes_per_second, 50e9);  // eight ports of 400 Gb/s for eight cards
+  EXPECT_EQ(Read("card-a", "box-a").wiring.network_bytes_per_second, std::nullopt);
+}
+
+TEST_F(RequestServer, TheRequestsOwnLinkStandsBeforeIt) {
+  const auto link = [&](const char* gpu, const char* id) {
+    return ReadRequest(
+        Join({R"({"version":1,"model":"small","hardware":{"gpu":")", gpu, R"(","interconnect":")", id, R"("}})"}),
+        catalog_, &market_);
+  };
+  EXPECT_EQ(link("card-b", "Fabric").wiring.link_bytes_per_second, 448e9);
+  EXPECT_EQ(Codes(link("card-a", "fabric")), "gpu_without_interconnect@hardware.interconnect ");
+  EXPECT_EQ(Codes(link("card-a", "slot")), "unknown_interconnect@hardware.interconnect ") << "its rate is not known";
 }
 
 }  // namespace

@@ -401,8 +401,8 @@ TEST_F(Request, WhatChangesNothingIsANote) {
   EXPECT_EQ(codes(eight + R"("zero3","offload":{"optimizer":"nvme","parameters":"nvme"}})"), "");
   EXPECT_EQ(codes(eight + R"("fsdp2","shard":4,"gradient_as_bucket_view":true})"),
             "no_effect@parallel.gradient_as_bucket_view ");
-  EXPECT_EQ(codes(R"("hardware":{"gpu":"b200","interconnect":"two"},"dataset":{},"pricing":{})"),
-            "not_modelled@hardware.interconnect not_modelled@pricing ");
+  EXPECT_EQ(codes(R"("hardware":{"gpu":"b200","interconnect":"node-8x400"},"dataset":{},"pricing":{})"),
+            "not_modelled@pricing ");
 }
 
 TEST_F(Request, NamesMayHaveSpaceAroundThem) {

@@ -54,7 +54,7 @@ StepCounts OneRank() {
 
 StepTime TimeOf(const StepCounts& counts, const Workload& workload, const Efficiencies& efficiencies) {
   const Gpu gpu = RoundCard();
-  return TimeStep(counts, workload, gpu, FabricOf(gpu, workload.parallel, 1e6), efficiencies);
+  return TimeStep(counts, workload, gpu, FabricOf(gpu, workload.parallel, {}, 1e6), efficiencies);
 }
 
 TEST(StepTime, EveryTermByHand) {
@@ -66,6 +66,22 @@ TEST(StepTime, EveryTermByHand) {
   EXPECT_DOUBLE_EQ(time[TimeTerm::kOptimizer], 2 * 1.0 + 8.0);
   EXPECT_DOUBLE_EQ(time.seconds, 6 + 1 + 0.6 + 8 + 10);
   EXPECT_DOUBLE_EQ(std::accumulate(time.terms.begin(), time.terms.end(), 0.0), time.seconds);
+}
+
+TEST(StepTime, KernelsForAmpereWasteTheUnitsOfHopperOnly) {
+  Efficiencies efficiencies = Ideal();
+  efficiencies.constants[static_cast<std::size_t>(Constant::kOlderAttentionShare)] = 0.5;
+  Workload workload = test::MakeWorkload();
+  const auto attention = [&](const char* capability) {
+    Gpu gpu = RoundCard();
+    gpu.compute_capability = capability;
+    return TimeStep(OneRank(), workload, gpu, FabricOf(gpu, workload.parallel, {}, 1e6),
+                    efficiencies)[TimeTerm::kAttention];
+  };
+  for (const char* own : {"8.0", "8.9", "12.0"}) EXPECT_DOUBLE_EQ(attention(own), 2 * 0.3) << own;
+  for (const char* later : {"9.0", "10.0", "10.3"}) EXPECT_DOUBLE_EQ(attention(later), 2 * 0.6) << later;
+  workload.habits.attention_by_generation = true;
+  EXPECT_DOUBLE_EQ(attention("9.0"), 2 * 0.3);
 }
 
 TEST(StepTime, AStepIsNoFasterThanItsLaunches) {
