@@ -71,6 +71,10 @@ export interface Time {
   total_hours: Range | null;
   /** They sum to `step_seconds.expected`. Left out in a summary. */
   terms?: { id: TimeTerm; formula: string; seconds: number }[];
+  /** With `include: ["scaling"]`: the run on 1, 2, 4 … times the GPUs that tensor and pipeline ranks make, up to 1,024, and
+   *  on its own number. Each GPU keeps its batch, so that the global one grows. `efficiency` is what is left of a GPU's
+   *  tokens with the fewest GPUs, over 1 where sharded states make each faster. Whether it fits is not asked. TIM-31. */
+  scaling?: { gpus: number; tokens_per_second: number; efficiency: number }[];
 }
 
 /** Where an amount was read. `date` is null, and nothing else is said, for the request's own and the vendor's. */

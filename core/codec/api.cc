@@ -41,6 +41,9 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   if (reading.gpu != nullptr && IsTimed(reading.workload) && HasRates(*reading.gpu)) {
     answer.time =
         EstimateTime(reading.workload, job, *reading.gpu, reading.wiring, catalog.efficiencies, reading.dataset);
+    if (reading.includes_scaling) {
+      answer.scaling = ScalingOf(reading.workload, *reading.gpu, reading.wiring, catalog.efficiencies);
+    }
   }
   if (reading.includes_ranks) answer.ranks = EstimateRanks(reading.workload, reading.gpu, catalog.overheads);
   if (reading.includes_limits && reading.gpu != nullptr) {

@@ -191,7 +191,7 @@ std::string WriteReport(const RequestReading& reading, const Answer& answer, con
   WriteHardware(writer, reading.gpu);
   WriteMemory(writer, reading, catalog, answer);
   WriteFit(writer, reading.gpu, answer);
-  WriteTime(writer, reading, answer.time);
+  WriteTime(writer, reading, answer);
   WriteCost(writer, answer.cost ? &*answer.cost : nullptr, answer.disk ? &*answer.disk : nullptr, catalog,
             reading.full_detail);
   writer.Key("advice");

@@ -8,6 +8,7 @@
 #include "core/cost/cost_report.h"
 #include "core/memory/estimate.h"
 #include "core/time/run.h"
+#include "core/time/scaling.h"
 
 namespace tunefit {
 
@@ -17,6 +18,7 @@ struct Answer {
   std::vector<RankMemory> ranks;     ///< where the request asked for them
   std::optional<Limits> limits;      ///< where the request asked for them and names a GPU
   std::optional<TimeEstimate> time;  ///< where the request names a GPU, and the run's time is modelled
+  std::vector<ScalingPoint> scaling;  ///< where the request asked for it, and the run's time is modelled
   std::optional<CostReport> cost;    ///< where hours are known, and the catalog's second part has been read
   std::optional<DiskUse> disk;       ///< the same
 };

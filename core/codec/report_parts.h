@@ -18,7 +18,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);
 void WriteRecipe(JsonWriter& writer, const Workload& workload, const RecipeBytes& recipe);
 /// Null without a GPU, or where the time is not modelled.
-void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::optional<TimeEstimate>& time);
+void WriteTime(JsonWriter& writer, const RequestReading& reading, const Answer& answer);
 void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer);
 /// `cost`, as wasm/tunefit.d.ts describes it; null without a report, which may be null. In a summary (`full` false)
 /// only the line that break-even is held against stands under `rented`, and notes of rows, sources and the chart's

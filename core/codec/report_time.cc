@@ -46,9 +46,23 @@ void WriteRun(JsonWriter& writer, const TimeEstimate& time) {
   WriteRange(writer, "total_hours", *time.total_seconds * (1 / kSecondsPerHour));
 }
 
+void WriteScaling(JsonWriter& writer, const std::vector<ScalingPoint>& points) {
+  writer.Key("scaling");
+  writer.BeginList();
+  for (const ScalingPoint& point : points) {
+    writer.BeginObject();
+    writer.Count("gpus", point.gpus);
+    writer.Number("tokens_per_second", point.tokens_per_second);
+    writer.Number("efficiency", point.efficiency);
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
 }  // namespace
 
-void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::optional<TimeEstimate>& time) {
+void WriteTime(JsonWriter& writer, const RequestReading& reading, const Answer& answer) {
+  const std::optional<TimeEstimate>& time = answer.time;
   if (!time) {
     writer.Null("time");
     return;
@@ -65,6 +79,7 @@ void WriteTime(JsonWriter& writer, const RequestReading& reading, const std::opt
   writer.Text("bound", kBoundNames[static_cast<std::size_t>(time->step.bound)]);
   WriteRun(writer, *time);
   if (reading.full_detail) WriteTerms(writer, time->step);
+  if (reading.includes_scaling) WriteScaling(writer, answer.scaling);
   writer.EndObject();
 }
 

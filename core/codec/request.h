@@ -25,7 +25,7 @@ struct RequestReading {
   Wiring wiring;    ///< of its GPUs and machines, as far as the request or its server says
   Dataset dataset;  ///< empty where the request has none
   bool full_detail = true;
-  bool includes_limits = false, includes_timeline = false, includes_ranks = false;
+  bool includes_limits = false, includes_timeline = false, includes_ranks = false, includes_scaling = false;
   Issues issues;  ///< with an error among them, only `tree` and `issues` mean anything
   Assumptions assumptions;
 

@@ -243,7 +243,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");
   if (request.include) {
     for (const Word part : *request.include) {
-      if (part == "advice" || part == "scaling") refuser.Refuse("include", part, Severity::kNote);
+      if (part == "advice") refuser.Refuse("include", part, Severity::kNote);
     }
   }
 }

@@ -189,6 +189,7 @@ void FillWorkload(RequestReading& reading) {
     reading.includes_limits = reading.includes_limits || part == "limits";
     reading.includes_timeline = reading.includes_timeline || part == "timeline";
     reading.includes_ranks = reading.includes_ranks || part == "ranks";
+    reading.includes_scaling = reading.includes_scaling || part == "scaling";
   }
   CheckLength(reading);
 }

@@ -186,6 +186,20 @@ TEST_F(Report, LimitsCanBeAskedFor) {
   }
 }
 
+TEST_F(Report, TheScalingCurveIsThereWhenAskedForAndHoldsTheRunItself) {
+  const std::string request =
+      R"({"version":1,"model":"llama-3.1-8b","parallel":{"gpus":24,"strategy":"ddp"},"hardware":{"gpu":"h100-sxm"})";
+  EXPECT_FALSE(Ask(request + "}")["time"].contains("scaling"));
+  const Json time = Ask(request + R"(,"include":["scaling"]})")["time"];
+  bool is_there = false;
+  for (const Json& point : time["scaling"]) {
+    if (point["gpus"] != 24) continue;
+    is_there = true;
+    EXPECT_DOUBLE_EQ(point["tokens_per_second"].get<double>(), time["tokens_per_second"]["expected"].get<double>());
+  }
+  EXPECT_TRUE(is_there);
+}
+
 TEST_F(Report, RanksAreThereWhenAskedForAndTheBusiestIsTheReports) {
   const std::string request =
       R"({"version":1,"model":"llama-3.1-8b","stack":"megatron","batch":{"gradient_accumulation":8},)"
