@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -259,6 +260,42 @@ void DeriveUsable(std::vector<CatalogGpu>& gpus) {
   }
 }
 
+/// The share of a printed rate that the measured card reaches which has nearly as many watts for its rate as `gpu`, of
+/// those that are kin to it. 0 without one.
+template <typename IsKin>
+double NearestShare(const Gpu& gpu, const std::vector<CatalogGpu>& gpus, double MatrixRates::*rate, IsKin is_kin) {
+  const auto watts_per_rate = [rate](const Gpu& card) { return card.board_power_watts / (card.peak.*rate); };
+  double share = 0;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const CatalogGpu& row : gpus) {
+    const Gpu& kin = row.gpu;
+    if (kin.measured.*rate == 0 || kin.segment != gpu.segment || !is_kin(kin)) continue;
+    const double distance = std::abs(watts_per_rate(kin) - watts_per_rate(gpu));
+    if (distance >= nearest) continue;
+    nearest = distance;
+    share = kin.measured.*rate / (kin.peak.*rate);
+  }
+  return share;
+}
+
+/// GPU-2  Of a printed rate, what a card reaches that nobody measured: as much as its kin of the same architecture and
+/// segment, else of the same vendor and segment. Watts decide how a card clocks under load. Checked by:
+/// catalog_test.cc.
+double KinShare(const Gpu& gpu, const std::vector<CatalogGpu>& gpus, double MatrixRates::*rate) {
+  const auto alike = [&](const Gpu& kin) { return kin.architecture == gpu.architecture; };
+  const double share = NearestShare(gpu, gpus, rate, alike);
+  return share > 0 ? share : NearestShare(gpu, gpus, rate, [&](const Gpu& kin) { return kin.vendor == gpu.vendor; });
+}
+
+void DeriveRates(std::vector<CatalogGpu>& gpus) {
+  for (double MatrixRates::*rate : {&MatrixRates::fp16, &MatrixRates::bf16, &MatrixRates::fp8}) {
+    for (CatalogGpu& row : gpus) {
+      Gpu& gpu = row.gpu;
+      if (gpu.peak.*rate > 0 && gpu.measured.*rate == 0) gpu.kin_share.*rate = KinShare(gpu, gpus, rate);
+    }
+  }
+}
+
 }  // namespace
 
 void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {
@@ -267,6 +304,7 @@ void ReadGpus(const ObjectReader& bundle, const KnownNames& names, Catalog& cata
   ForEachRow(bundle, "gpus", [&](const ObjectReader& row) { ReadGpu(row, catalog); });
   SortNames(catalog.gpu_names, bundle, "duplicate_name", "gpus");
   DeriveUsable(catalog.gpus);
+  DeriveRates(catalog.gpus);
 }
 
 }  // namespace tunefit

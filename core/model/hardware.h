@@ -41,6 +41,7 @@ struct Gpu {
   std::vector<Dtype> dtypes;       ///< what its matrix units compute in
   MatrixRates peak;                ///< as printed
   MatrixRates measured;            ///< the best that somebody measured over matrices of any size
+  MatrixRates kin_share;           ///< GPU-2: of the printed rates, where nobody measured this card; 0 without kin
   double memory_bytes_per_second = 0;
   LinkTopology link = LinkTopology::kNone;
   std::int64_t link_gpus = 0;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/hardware.h"
+
 // The empirical part of time.
 
 namespace tunefit {
@@ -64,8 +66,9 @@ struct Efficiencies {
   std::array<Spread, kBoundCount> spreads{};
 
   double operator[](Constant constant) const { return constants[static_cast<std::size_t>(constant)]; }
-  /// The row of that architecture, or the first.
-  const Architecture& Of(const std::string& architecture) const;
+  /// The row of the card's architecture, or the first. Blackwells without the data-centre ones' matrix instructions
+  /// (compute capability 12) multiply as Ada does.
+  const Architecture& Of(const Gpu& gpu) const;
 };
 
 }  // namespace tunefit

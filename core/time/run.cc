@@ -33,7 +33,7 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
                           const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset) {
   TimeEstimate estimate;
   const StepCounts counts = CountStep(workload, job);
-  const double network = efficiencies.Of(gpu.architecture).network_bytes_per_second;
+  const double network = efficiencies.Of(gpu).network_bytes_per_second;
   const Fabric fabric = FabricOf(gpu, workload.parallel, wiring, network);
   estimate.step = TimeStep(counts, workload, gpu, fabric, efficiencies);
   estimate.step_seconds = RangeOf(estimate.step, efficiencies);

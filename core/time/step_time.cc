@@ -71,7 +71,7 @@ class Clock {
   Clock(const Workload& workload, const Gpu& gpu, const Fabric& fabric, const Efficiencies& efficiencies)
       : parallel_(workload.parallel), gpu_(gpu), fabric_(fabric), efficiencies_(efficiencies) {
     const double unmeasured = efficiencies[Constant::kUnmeasuredShare];
-    const double share = efficiencies.Of(gpu.architecture).matmul_share;
+    const double share = efficiencies.Of(gpu).matmul_share;
     const Dtype wanted = workload.precision.compute == Dtype::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
     rate_ = share * MatrixRate(gpu, wanted, unmeasured);
     rate_fp32_ = share * MatrixRate(gpu, Dtype::kFp32, unmeasured);
@@ -250,7 +250,9 @@ double MatrixRate(const Gpu& gpu, Dtype dtype, double unmeasured_share) {
   if (best == 0 && dtype == Dtype::kFp16 && gpu.peak.fp16 == gpu.peak.bf16) best = gpu.measured.bf16;
   if (best > 0) return best;
   if (dtype == Dtype::kFp8 && gpu.peak.fp8 == 0) return MatrixRate(gpu, Dtype::kBf16, unmeasured_share);
-  return PrintedRate(gpu, dtype) * unmeasured_share;
+  double share = Rate(gpu.kin_share, dtype);
+  if (share == 0 && dtype == Dtype::kFp16 && gpu.peak.fp16 == gpu.peak.bf16) share = gpu.kin_share.bf16;
+  return PrintedRate(gpu, dtype) * (share > 0 ? share : unmeasured_share);
 }
 
 double Utilization(double flops, double seconds, double gpus, double peak_flops_per_second) {
@@ -265,8 +267,9 @@ double BusyShare(const StepTime& time) {
   return busy / time.seconds;
 }
 
-const Efficiencies::Architecture& Efficiencies::Of(const std::string& architecture) const {
+const Efficiencies::Architecture& Efficiencies::Of(const Gpu& gpu) const {
   static const Architecture kAny;
+  const std::string_view architecture = CapabilityMajor(gpu) == 12 ? "Ada" : std::string_view(gpu.architecture);
   const auto is_it = [&](const Architecture& known) { return known.name == architecture; };
   const auto found = std::find_if(architectures.begin(), architectures.end(), is_it);
   if (found != architectures.end()) return *found;

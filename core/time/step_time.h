@@ -73,8 +73,8 @@ StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu&
                   const Efficiencies& efficiencies);
 
 /// TIM-12  Matrix rate that a dtype's products can reach on the card, flops a second: the best measured one, or the
-/// printed one times a share. fp32 products run outside the matrix units, as
-/// PyTorch has it (torch.set_float32_matmul_precision: "highest").
+/// printed one times its kin's share (GPU-2), or without kin `unmeasured_share`. fp32 products run outside the matrix
+/// units, as PyTorch has it (torch.set_float32_matmul_precision: "highest").
 double MatrixRate(const Gpu& gpu, Dtype dtype, double unmeasured_share);
 
 /// The printed dense rate of a dtype's products, or where the card has none that of the type that stands in for it. 0

@@ -91,7 +91,7 @@ std::vector<TimedRow> ReadTimedRows(const std::vector<std::string>& paths, const
 }
 
 StepTime TimeOf(const TimedRow& row, const Efficiencies& efficiencies) {
-  const double network = efficiencies.Of(row.card->architecture).network_bytes_per_second;
+  const double network = efficiencies.Of(*row.card).network_bytes_per_second;
   return TimeStep(row.counts, row.workload, *row.card, FabricOf(*row.card, row.workload.parallel, row.wiring, network),
                   efficiencies);
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 
 #include "core/model/parameters.h"
 #include "tests/support/files.h"
@@ -72,6 +73,19 @@ TEST_F(TheCatalog, ConvertsUnitsOnce) {
     EXPECT_GT(row.gpu.usable_bytes, 0.9 * row.gpu.memory_bytes) << row.gpu.id;
     EXPECT_LE(row.gpu.usable_bytes, row.gpu.memory_bytes) << row.gpu.id;
   }
+}
+
+// GPU-2: of those alike the card with nearly as many watts for its printed rate.
+TEST_F(TheCatalog, CardsThatNobodyMeasuredReachWhatTheirKinDo) {
+  const std::tuple<const char*, const char*> kin[] = {
+      {"mi350x", "mi355x"}, {"h200-sxm", "h100-sxm"}, {"a100-pcie-40gb", "a100-pcie-80gb"}, {"rtx-5090", "rtx-4090"}};
+  for (const auto& [unmeasured, measured] : kin) {
+    const Gpu& gpu = *catalog_.FindGpu(unmeasured);
+    const Gpu& like = *catalog_.FindGpu(measured);
+    EXPECT_EQ(gpu.measured.bf16, 0) << unmeasured;
+    EXPECT_DOUBLE_EQ(gpu.kin_share.bf16, like.measured.bf16 / like.peak.bf16) << unmeasured;
+  }
+  EXPECT_EQ(catalog_.FindGpu("h100-sxm")->kin_share.bf16, 0) << "it was measured itself";
 }
 
 TEST_F(TheCatalog, StackVersionsHoldUntilTheNext) {

@@ -108,10 +108,25 @@ TEST(MatrixRates, TheBestMeasuredOneOrAShareOfThePrinted) {
   EXPECT_EQ(MatrixRate(gpu, Dtype::kFp8, 0.8), 1e12);   // none: what stands in for it
   gpu.measured.bf16 = 0;
   EXPECT_EQ(MatrixRate(gpu, Dtype::kBf16, 0.8), 1.6e12);
+  gpu.kin_share.bf16 = 0.6;
+  EXPECT_EQ(MatrixRate(gpu, Dtype::kBf16, 0.8), 1.2e12);
+  EXPECT_EQ(MatrixRate(gpu, Dtype::kFp16, 0.8), 1.2e12);
 }
 
-// 70B parameters over 2,048 x 16 x 500 tokens on 16 A100 in 13.5 hours: 2.8 %, not the 45.5 % that one card's peak
-// beside all cards' tokens gives.
+TEST(Efficiencies, CardsWithoutARowTakeTheFirst) {
+  Efficiencies efficiencies;
+  efficiencies.architectures = {{"", 0.5, 1}, {"Ada", 0.9, 2}, {"Blackwell", 0.7, 3}};
+  const auto share = [&](const char* architecture, const char* capability) {
+    Gpu gpu;
+    gpu.architecture = architecture;
+    gpu.compute_capability = capability;
+    return efficiencies.Of(gpu).matmul_share;
+  };
+  EXPECT_EQ(share("Turing", "7.5"), 0.5);
+  EXPECT_EQ(share("Blackwell", "10.0"), 0.7);
+  EXPECT_EQ(share("Blackwell", "12.0"), 0.9) << "an RTX 5090 multiplies as Ada does";
+}
+
 TEST(BusyShare, LeavesOutWhatAGpuWaitsFor) {
   StepTime time;
   const std::pair<TimeTerm, double> terms[] = {
@@ -122,6 +137,8 @@ TEST(BusyShare, LeavesOutWhatAGpuWaitsFor) {
   EXPECT_EQ(BusyShare(StepTime{}), 0);
 }
 
+// 70B parameters over 2,048 x 16 x 500 tokens on 16 A100 in 13.5 hours: 2.8 %, not the 45.5 % that one card's peak
+// beside all cards' tokens gives.
 TEST(Utilization, CountsEveryCard) {
   const double flops = 6 * 70e9 * 2048 * 16 * 500;
   EXPECT_NEAR(Utilization(flops, 13.5 * 3600, 16, 312e12), 0.028, 0.0005);
