@@ -5,6 +5,9 @@
 namespace tunefit {
 namespace {
 
+/// A switch that joins more is a rack's, and reaches beyond the machine.
+constexpr std::int64_t kGpusOfABoard = 8;
+
 /// Of a group's ranks, those in one domain.
 std::int64_t LocalRanks(const Fabric& fabric, std::int64_t ranks, std::int64_t stride) {
   return std::clamp<std::int64_t>(fabric.domain_gpus / std::max<std::int64_t>(stride, 1), 1, ranks);
@@ -23,7 +26,7 @@ Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, const Wiring& wiring, 
     const double by_host = wiring.by_host ? wiring.link_bytes_per_second.value_or(0) : 0;
     fabric.link_bytes_per_second = by_host > 0 ? by_host : gpu.host_bytes_per_second;
     fabric.by_host = true;
-  } else if (gpu.link == LinkTopology::kSwitch) {
+  } else if (gpu.link == LinkTopology::kSwitch && gpu.link_gpus > kGpusOfABoard) {
     fabric.domain_gpus = std::min(parallel.gpus, std::max(in_machine, gpu.link_gpus));
   }
   return fabric;

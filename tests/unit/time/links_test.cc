@@ -32,6 +32,14 @@ TEST(Links, ARacksSwitchJoinsMachines) {
   EXPECT_EQ(FabricOf(Linked(LinkTopology::kSwitch, 72), Of(144), {}, 50).domain_gpus, 72);
 }
 
+TEST(Links, ABoardsSwitchJoinsNoMachines) {
+  Parallel alone = Of(8);
+  alone.gpus_per_node = 1;
+  const Fabric fabric = FabricOf(Linked(LinkTopology::kSwitch, 8), alone, {}, 50);
+  EXPECT_EQ(fabric.domain_gpus, 1);
+  EXPECT_EQ(RingBytesPerSecond(fabric, 8, 1), 50);
+}
+
 TEST(Links, ABridgeJoinsTwo) {
   EXPECT_FALSE(FabricOf(Linked(LinkTopology::kBridge, 2), Of(2), {}, 50).by_host);
   const Fabric four = FabricOf(Linked(LinkTopology::kBridge, 2), Of(4), {}, 50);
