@@ -26,6 +26,7 @@ export interface Assumption {
    * Why: `stack_default` (the catalog's, of this stack and version), `core_default` (the stack says nothing),
    * `model_config` (the pasted config says it), `class_default` (the config leaves it to its class), `catalog` (the newest
    * that the catalog knows), `rollout` (prompt and completion together), `prepare_kbit` (prepare_model_for_kbit_training switches it on), `single_gpu`,
+   * `server_holds` (as many as the server takes),
    * `source_and_target` (an encoder-decoder's target is taken to be as long as its source).
    */
   reason:
@@ -36,6 +37,7 @@ export interface Assumption {
     | "catalog"
     | "prepare_kbit"
     | "rollout"
+    | "server_holds"
     | "single_gpu"
     | "source_and_target";
 }

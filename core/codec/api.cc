@@ -79,8 +79,8 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   run.time.gpus = reading.workload.parallel.gpus;
   run.model = ModelForServices(reading.workload);
   Machine machine;
-  if (reading.completed.server) {
-    machine = MachineOf(*market.FindServer(*reading.completed.server), catalog);
+  if (reading.server != nullptr) {
+    machine = MachineOf(*reading.server, catalog);
     run.machine = &machine;
   }
   answer.cost = EstimateCost(run, market.prices, reading.completed.prices, reading.issues);

@@ -8,8 +8,6 @@ namespace {
 
 using rules::Count, rules::Number, rules::Object, rules::Positive, rules::Rows, rules::Text;
 
-constexpr double kGiga = 1e9;
-
 /// A constant is a share of what is printed, which tuned clocks can exceed, or seconds.
 constexpr auto ConstantRules() {
   std::array<FieldRule, kConstantCount> rules{};

@@ -16,7 +16,6 @@ using rules::Choice, rules::Count, rules::Id, rules::Number, rules::Object, rule
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr double kGiga = 1e9;
 constexpr double kTera = 1e12;
 /// What the driver shows, of the capacity on the box: ECC over GDDR costs a sixteenth.
 constexpr double kUsableLow = 0.9;
@@ -84,16 +83,6 @@ constexpr FieldRule kGpu[] = {
     Texts(Text("derived", 0, TextForm::kAny)).Items(1),
     Sources(),
 };
-
-double NumberOf(const ObjectReader& object, std::string_view key) {
-  const JsonValue* value = object.Find(key);
-  return value == nullptr ? 0 : value->number;
-}
-
-std::string TextOf(const ObjectReader& row, std::string_view key) {
-  const JsonValue* value = row.Find(key);
-  return value == nullptr ? std::string() : value->text;
-}
 
 /// A capacity in the name, "A100 PCIe 40GB", or 0.
 double NamedGiB(std::string_view name) {
@@ -200,7 +189,7 @@ double LaneBytesPerSecond(double generation) {
 }
 
 void ReadLinks(const ObjectReader& row, Gpu& gpu) {
-  const std::string topology = TextOf(row, "link_topology");
+  const std::string_view topology = TextOf(row, "link_topology");
   for (const auto& [word, link] : kTopologies) {
     if (topology == word) gpu.link = link;
   }

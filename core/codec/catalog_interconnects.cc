@@ -12,7 +12,6 @@ using rules::Choice, rules::Count, rules::Flag, rules::Id, rules::Name, rules::P
 
 /// A collective's bus bandwidth over the link's rate: a switch that adds up sends less than it delivers.
 constexpr double kMeasuredHigh = 1.3;
-constexpr double kGiga = 1e9;
 
 constexpr FieldRule kMeasured[] = {
     Choice("operation", "copy to_device to_host all_reduce all_gather reduce_scatter all_to_all read write").Needed(),

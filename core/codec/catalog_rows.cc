@@ -6,6 +6,16 @@
 
 namespace tunefit {
 
+std::string_view TextOf(const ObjectReader& row, std::string_view key) {
+  const JsonValue* value = row.Find(key);
+  return value == nullptr ? std::string_view() : value->text;
+}
+
+double NumberOf(const ObjectReader& row, std::string_view key) {
+  const JsonValue* value = row.Find(key);
+  return value == nullptr ? 0 : value->number;
+}
+
 std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key) {
   std::vector<std::string> texts;
   const JsonValue* list = row.Find(key);

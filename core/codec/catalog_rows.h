@@ -28,6 +28,13 @@ void ReadFormulas(const ObjectReader& bundle, const KnownNames& names, Catalog& 
 void ReadEfficiencies(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 
+/// Of the catalog's GB, Gb and GFLOPS.
+inline constexpr double kGiga = 1e9;
+
+/// The text and the number under a key of a row that was checked: empty, and 0, where it is left out.
+std::string_view TextOf(const ObjectReader& row, std::string_view key);
+double NumberOf(const ObjectReader& row, std::string_view key);
+
 /// The ids in `sources` of a row that was checked: every id once, sorted.
 std::vector<std::string> SourceIdsOf(const ObjectReader& row);
 /// `unsourced` where neither the field, nor one that holds it, nor the whole row has a source. Of a row that was

@@ -11,16 +11,6 @@
 namespace tunefit {
 namespace {
 
-std::string_view TextOf(const ObjectReader& row, std::string_view key) {
-  const JsonValue* value = row.Find(key);
-  return value == nullptr ? std::string_view() : value->text;
-}
-
-double NumberOf(const ObjectReader& row, std::string_view key) {
-  const JsonValue* value = row.Find(key);
-  return value == nullptr ? 0 : value->number;
-}
-
 std::int64_t CountOf(const ObjectReader& row, std::string_view key) {
   return static_cast<std::int64_t>(NumberOf(row, key));
 }

@@ -8,7 +8,6 @@
 namespace tunefit {
 namespace {
 
-constexpr double kGiga = 1e9;
 constexpr double kBitsOfByte = 8;
 
 using rules::Choice, rules::Count, rules::Id, rules::Name, rules::Number, rules::Sources, rules::Text, rules::Texts;
@@ -59,16 +58,6 @@ constexpr FieldRule kServer[] = {
     Texts(Text("derived", 0, TextForm::kAny)).Items(1),
     Sources(),
 };
-
-double NumberOf(const ObjectReader& row, std::string_view key) {
-  const JsonValue* value = row.Find(key);
-  return value == nullptr ? 0 : value->number;
-}
-
-std::string_view TextOf(const ObjectReader& row, std::string_view key) {
-  const JsonValue* value = row.Find(key);
-  return value == nullptr ? std::string_view() : value->text;
-}
 
 /// A machine's supplies, as far as all of them are known, must be what it says they are, and feed it.
 void CheckSupplies(const ObjectReader& row) {

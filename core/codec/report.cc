@@ -128,6 +128,19 @@ void WriteSources(JsonWriter& writer, const RequestReading& reading, const Answe
 
 }  // namespace
 
+void WriteEnds(JsonWriter& writer, const Range& range) {
+  writer.Number("low", range.low);
+  writer.Number("expected", range.expected);
+  writer.Number("high", range.high);
+}
+
+void WriteRange(JsonWriter& writer, std::string_view key, const Range& range) {
+  writer.Key(key);
+  writer.BeginObject();
+  WriteEnds(writer, range);
+  writer.EndObject();
+}
+
 void WriteIssues(JsonWriter& writer, const Issues& issues) {
   writer.Key("issues");
   writer.BeginList();

@@ -5,16 +5,6 @@
 namespace tunefit {
 namespace {
 
-/// Amounts of money, hours, kilowatt-hours: as they were computed, and rounded by whoever shows them.
-void WriteAmounts(JsonWriter& writer, std::string_view key, const Range& range) {
-  writer.Key(key);
-  writer.BeginObject();
-  writer.Number("low", range.low);
-  writer.Number("expected", range.expected);
-  writer.Number("high", range.high);
-  writer.EndObject();
-}
-
 void WriteOrNull(JsonWriter& writer, std::string_view key, const std::optional<double>& number) {
   if (number) {
     writer.Number(key, *number);
@@ -48,8 +38,8 @@ class CostWriter {
       writer_.Text("provider", line.service->provider);
       writer_.Text("models", line.service->models);
       writer_.Text("method", TuningMethodName(line.service->method));
-      WriteAmounts(writer_, "tokens", line.tokens);
-      WriteAmounts(writer_, "cost", line.cost);
+      WriteRange(writer_, "tokens", line.tokens);
+      WriteRange(writer_, "cost", line.cost);
       WriteNotes(line.notes);
       WriteProvenance(&line.service->provenance);
       WriteFormula("token_service");
@@ -62,11 +52,11 @@ class CostWriter {
     if (!energy) return writer_.Null("energy");
     writer_.Key("energy");
     writer_.BeginObject();
-    WriteAmounts(writer_, "gpu_watts", energy->gpu_watts);
+    WriteRange(writer_, "gpu_watts", energy->gpu_watts);
     writer_.Number("host_watts", energy->host_watts);
-    WriteAmounts(writer_, "kwh", energy->kwh);
-    WriteAmounts(writer_, "kg_co2", energy->kg_co2);
-    WriteAmounts(writer_, "cost", energy->cost);
+    WriteRange(writer_, "kwh", energy->kwh);
+    WriteRange(writer_, "kg_co2", energy->kg_co2);
+    WriteRange(writer_, "cost", energy->cost);
     WriteNotes(energy->notes);
     writer_.Number("gpu_busy_share", energy->gpu_busy_share);
     WriteFigure("working_power_share", *energy->working_power_share);
@@ -83,11 +73,11 @@ class CostWriter {
     const Purchase& purchase = bought->purchase;
     writer_.Key("bought");
     writer_.BeginObject();
-    WriteAmounts(writer_, "price", purchase.price);
+    WriteRange(writer_, "price", purchase.price);
     writer_.CountOrNull("machines", purchase.machines);
     writer_.CountOrNull("gpus", purchase.gpus);
-    WriteAmounts(writer_, "cost", bought->of_run.total());
-    WriteAmounts(writer_, "per_hour", bought->per_hour.total());
+    WriteRange(writer_, "cost", bought->of_run.total());
+    WriteRange(writer_, "per_hour", bought->per_hour.total());
     WriteParts(bought->of_run);
     writer_.Number("residual_share", bought->residual_share);
     writer_.Number("utilisation", bought->utilisation);
@@ -117,7 +107,7 @@ class CostWriter {
     for (const ExtraCost& extra : extras) {
       writer_.BeginObject();
       writer_.Text("id", ExtraKindName(extra.kind));
-      WriteAmounts(writer_, "cost", extra.cost);
+      WriteRange(writer_, "cost", extra.cost);
       writer_.EndObject();
     }
     writer_.EndList();
@@ -159,7 +149,7 @@ class CostWriter {
     writer_.CountOrNull("gpus_per_machine", offer == nullptr ? 0 : offer->gpus);
     writer_.Count("gpus_idle", line.gpus_idle);
     writer_.Number("price_per_hour", line.price_per_hour);
-    WriteAmounts(writer_, "cost", line.cost);
+    WriteRange(writer_, "cost", line.cost);
     writer_.Flag("reference", reference);
     WriteNotes(line.notes);
     WriteProvenance(offer == nullptr ? nullptr : &offer->provenance);
@@ -171,9 +161,7 @@ class CostWriter {
   void WriteFigure(std::string_view key, const Range& value, const Provenance* from, std::string_view of = {}) {
     writer_.Key(key);
     writer_.BeginObject();
-    writer_.Number("low", value.low);
-    writer_.Number("expected", value.expected);
-    writer_.Number("high", value.high);
+    WriteEnds(writer_, value);
     WriteProvenance(from);
     WriteFormula(of);
     writer_.EndObject();
@@ -193,7 +181,7 @@ class CostWriter {
       if (cost.high <= 0) continue;
       writer_.BeginObject();
       writer_.Text("id", id);
-      WriteAmounts(writer_, "cost", cost);
+      WriteRange(writer_, "cost", cost);
       WriteFormula(id);
       writer_.EndObject();
     }
@@ -236,7 +224,7 @@ class CostWriter {
       writer_.BeginObject();
       writer_.Number("hours", point.hours);
       writer_.Number("rented", point.rented);
-      WriteAmounts(writer_, "bought", point.bought);
+      WriteRange(writer_, "bought", point.bought);
       writer_.EndObject();
     }
     writer_.EndList();

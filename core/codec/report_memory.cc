@@ -7,7 +7,7 @@
 namespace tunefit {
 namespace {
 
-void WriteRange(JsonWriter& writer, std::string_view key, const Range& range) {
+void WriteByteRange(JsonWriter& writer, std::string_view key, const Range& range) {
   writer.Key(key);
   writer.BeginObject();
   WriteBytes(writer, "low", range.low);
@@ -107,7 +107,7 @@ void WriteTerms(JsonWriter& writer, const Catalog& catalog, const MemoryEstimate
   for (const Overhead& overhead : memory.overheads) {
     writer.BeginObject();
     writer.Text("id", overhead.id);
-    WriteRange(writer, "bytes", overhead.bytes);
+    WriteByteRange(writer, "bytes", overhead.bytes);
     WriteFormula(writer, catalog, overhead.id);
     writer.EndObject();
   }
@@ -142,9 +142,9 @@ void WriteRanks(JsonWriter& writer, const std::vector<RankMemory>& ranks) {
     writer.Count("passes_in_flight", rank.passes_in_flight);
     WriteBytes(writer, "between_steps", rank.phases.between_steps);
     WriteBytes(writer, "peak_step", rank.phases.peak_step);
-    WriteRange(writer, "allocated", rank.allocated);
-    WriteRange(writer, "reserved", rank.reserved);
-    WriteRange(writer, "device", rank.device);
+    WriteByteRange(writer, "allocated", rank.allocated);
+    WriteByteRange(writer, "reserved", rank.reserved);
+    WriteByteRange(writer, "device", rank.device);
     writer.EndObject();
   }
   writer.EndList();
@@ -165,9 +165,9 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
   writer.BeginObject();
   WritePhases(writer, memory.phases);
   writer.Text("peak_moment", MomentName(memory.peak_moment));
-  WriteRange(writer, "allocated", memory.allocated);
-  WriteRange(writer, "reserved", memory.reserved);
-  WriteRange(writer, "device", memory.device);
+  WriteByteRange(writer, "allocated", memory.allocated);
+  WriteByteRange(writer, "reserved", memory.reserved);
+  WriteByteRange(writer, "device", memory.device);
   if (reading.full_detail) {
     WriteTerms(writer, catalog, memory);
     if (reading.includes_timeline) WriteTimeline(writer, memory.timeline);

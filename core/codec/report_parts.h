@@ -12,6 +12,10 @@ namespace tunefit {
 
 /// Bytes are whole numbers in a report, whatever fractions the empirical part makes of them.
 void WriteBytes(JsonWriter& writer, std::string_view key, double bytes);
+/// A range of numbers as they were computed, rounded by whoever shows them; WriteEnds: as members of the object at
+/// hand.
+void WriteRange(JsonWriter& writer, std::string_view key, const Range& range);
+void WriteEnds(JsonWriter& writer, const Range& range);
 void WriteIssues(JsonWriter& writer, const Issues& issues);
 /// The completed request: sent again, it gives the same figures and no assumptions.
 void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);

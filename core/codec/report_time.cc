@@ -5,17 +5,6 @@
 namespace tunefit {
 namespace {
 
-constexpr double kSecondsPerHour = 3600;
-
-void WriteRange(JsonWriter& writer, std::string_view key, const Range& range) {
-  writer.Key(key);
-  writer.BeginObject();
-  writer.Number("low", range.low);
-  writer.Number("expected", range.expected);
-  writer.Number("high", range.high);
-  writer.EndObject();
-}
-
 /// More seconds are fewer tokens.
 Range RateOf(double count, const Range& seconds) {
   return {count / seconds.high, count / seconds.expected, count / seconds.low};

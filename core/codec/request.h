@@ -19,8 +19,9 @@ struct RequestReading {
   JsonValue tree;
   RequestFields completed;  ///< the request with every default filled in
   Workload workload;
-  const CatalogModel* model = nullptr;  ///< null for a pasted config
-  const Gpu* gpu = nullptr;             ///< null without hardware
+  const CatalogModel* model = nullptr;    ///< null for a pasted config
+  const Gpu* gpu = nullptr;               ///< null without hardware
+  const CatalogServer* server = nullptr;  ///< null where the request names none
   const StackVersion* stack = nullptr;
   Wiring wiring;    ///< of its GPUs and machines, as far as the request or its server says
   Dataset dataset;  ///< empty where the request has none

@@ -9,14 +9,22 @@
 namespace tunefit {
 namespace {
 
+/// Says that the catalog has no such row, and which of its ids was meant.
+template <typename Rows, typename IdOf>
+void UnknownId(RequestReading& reading, std::string_view code, std::string_view field, std::string_view kind,
+               std::string_view written, const Rows& rows, IdOf id_of) {
+  std::vector<std::string_view> known;
+  for (const auto& row : rows) known.push_back(id_of(row));
+  UnknownName(reading, code, field, kind, written, MeantName(written, known));
+}
+
 void FindGpu(RequestReading& reading, const Catalog& catalog) {
   const Field<Word>& id = reading.completed.gpu;
   if (!id) return;
   reading.gpu = catalog.FindGpu(*id);
   if (reading.gpu != nullptr) return;
-  std::vector<std::string_view> known;
-  for (const CatalogGpu& row : catalog.gpus) known.push_back(row.gpu.id);
-  UnknownName(reading, "unknown_gpu", "hardware.gpu", "GPU with the id", *id, MeantName(*id, known));
+  UnknownId(reading, "unknown_gpu", "hardware.gpu", "GPU with the id", *id, catalog.gpus,
+            [](const CatalogGpu& row) -> std::string_view { return row.gpu.id; });
 }
 
 /// Null with an issue where there is no such server, and without one where the request names none.
@@ -30,9 +38,8 @@ const CatalogServer* FindServer(RequestReading& reading, const Market* market) {
   }
   const CatalogServer* server = market->FindServer(*id);
   if (server != nullptr) return server;
-  std::vector<std::string_view> known;
-  for (const CatalogServer& row : market->servers) known.push_back(row.id);
-  UnknownName(reading, "unknown_server", "hardware.server", "server with the id", *id, MeantName(*id, known));
+  UnknownId(reading, "unknown_server", "hardware.server", "server with the id", *id, market->servers,
+            [](const CatalogServer& row) -> std::string_view { return row.id; });
   return nullptr;
 }
 
@@ -82,10 +89,8 @@ const CatalogInterconnect* FindInterconnect(RequestReading& reading, const Catal
   if (!id) return nullptr;
   const CatalogInterconnect* link = catalog.FindInterconnect(*id);
   if (link == nullptr) {
-    std::vector<std::string_view> known;
-    for (const CatalogInterconnect& row : catalog.interconnects) known.push_back(row.id);
-    UnknownName(reading, "unknown_interconnect", "hardware.interconnect", "link between GPUs or machines with the id",
-                *id, MeantName(*id, known));
+    UnknownId(reading, "unknown_interconnect", "hardware.interconnect", "link between GPUs or machines with the id",
+              *id, catalog.interconnects, [](const CatalogInterconnect& row) -> std::string_view { return row.id; });
     return nullptr;
   }
   const bool has_it = reading.gpu == nullptr || link->gpus.empty() ||
@@ -98,8 +103,9 @@ const CatalogInterconnect* FindInterconnect(RequestReading& reading, const Catal
 }
 
 /// What the server says, and before it what the request says.
-Wiring WiringOf(const RequestReading& reading, const CatalogServer* server, const CatalogInterconnect* link) {
+Wiring WiringOf(const RequestReading& reading, const CatalogInterconnect* link) {
   Wiring wiring;
+  const CatalogServer* server = reading.server;
   const std::int64_t in_machine = reading.completed.parallel.gpus_per_node.value_or(Parallel{}.gpus_per_node);
   if (server != nullptr) {
     wiring.by_host = server->joins_by_host;
@@ -131,9 +137,9 @@ Wiring WiringOf(const RequestReading& reading, const CatalogServer* server, cons
 
 void FindHardware(RequestReading& reading, const Catalog& catalog, const Market* market) {
   FindGpu(reading, catalog);
-  const CatalogServer* server = FindServer(reading, market);
-  if (server != nullptr) CheckServer(reading, *server);
-  reading.wiring = WiringOf(reading, server, FindInterconnect(reading, catalog));
+  reading.server = FindServer(reading, market);
+  if (reading.server != nullptr) CheckServer(reading, *reading.server);
+  reading.wiring = WiringOf(reading, FindInterconnect(reading, catalog));
 }
 
 }  // namespace tunefit

@@ -93,12 +93,13 @@ class Shop {
   /// Rows of machines with one number of cards: the smallest that holds the run, else the largest.
   std::optional<Purchase> Filled(Rows rows) const {
     if (rows.empty()) return {};
-    std::int64_t gpus = 0;
+    std::int64_t largest = 0;
+    std::int64_t holding = 0;
     for (const PurchasePrice* row : rows) {
-      const bool holds = row->gpus >= run_.time.gpus;
-      const bool held = gpus >= run_.time.gpus;
-      if (gpus == 0 || (holds ? !held || row->gpus < gpus : !held && row->gpus > gpus)) gpus = row->gpus;
+      largest = std::max(largest, row->gpus);
+      if (row->gpus >= run_.time.gpus && (holding == 0 || row->gpus < holding)) holding = row->gpus;
     }
+    const std::int64_t gpus = holding > 0 ? holding : largest;
     rows.erase(std::remove_if(rows.begin(), rows.end(), [gpus](const PurchasePrice* row) { return row->gpus != gpus; }),
                rows.end());
     Purchase purchase;
@@ -198,9 +199,7 @@ std::optional<BoughtCost> BoughtCostOf(const CostedRun& run, const Prices& price
   const double rack_per_year = kMonthsPerYear * pricing.rack_per_month.value_or(0);
   cost.per_hour.rack = YearlyPerHour(Exactly(rack_per_year), cost.utilisation);
   const Range hours = HoursOf(run.time.seconds);
-  if (energy != nullptr) {
-    cost.per_hour.electricity = Times(Times(energy->pue, energy->price_per_kwh), energy->watts()) * (1 / 1000.0);
-  }
+  if (energy != nullptr) cost.per_hour.electricity = energy->cost_per_hour();
   cost.of_run = cost.per_hour * hours;
   return cost;
 }

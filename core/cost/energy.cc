@@ -27,6 +27,8 @@ Range GpuWatts(double board_power_watts, std::int64_t gpus, double busy_share, c
   return share * (static_cast<double>(gpus) * board_power_watts);
 }
 
+Range EnergyUse::cost_per_hour() const { return Times(Times(pue, price_per_kwh), watts()) * (1 / kWattsPerKilowatt); }
+
 Range EnergyKwh(const Range& watts, const Range& seconds, const Range& pue) {
   return Times(Times(HoursOf(seconds), pue), watts) * (1 / kWattsPerKilowatt);
 }

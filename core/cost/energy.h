@@ -24,6 +24,8 @@ struct EnergyUse {
   const Provenance* grid_from = nullptr;    ///< null: the request's own
   CostNotes notes;
 
+  /// COST-24  Of an hour of work: what is drawn · PUE · price of a kilowatt-hour.
+  Range cost_per_hour() const;
   Range watts() const { return gpu_watts + Exactly(host_watts); }
 };
 

@@ -24,8 +24,8 @@ std::int64_t MachinesFor(std::int64_t gpus, std::int64_t gpus_of_one);
 Range RentCost(const Range& seconds, double price_per_hour);
 
 /// The request's own price first, where it has one; then every offer with the run's GPU that the request's wishes let
-/// stand, the cheapest first. `unknown_value` {value, known}, a
-/// warning at the first wish that leaves nobody who rents out the GPU, though somebody does.
+/// stand, the cheapest first. `unknown_value` {value, known}, a warning at the first wish that leaves nobody who rents
+/// out the GPU, though somebody does.
 std::vector<RentedLine> RentedLines(const CostedRun& run, const Prices& prices, const Pricing& pricing,
                                     Currency currency, Issues& issues);
 

@@ -9,7 +9,8 @@
 
 namespace tunefit {
 
-/// What the cost of a run follows from: what core/time says of the whole of it, all epochs, evaluation and start-up.
+/// What the cost of a run follows from: what core/time says of the steps of all epochs. Loading, evaluation and saving
+/// are not among them.
 struct RunTime {
   Range seconds;              ///< from start to end; over 0
   double gpu_busy_share = 1;  ///< of that, the GPUs compute; for the rest they wait

@@ -23,8 +23,8 @@ Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, const Wiring& wiring, 
   const bool has_link = gpu.link != LinkTopology::kNone && gpu.link_bytes_per_second > 0;
   const bool joins_all = gpu.link != LinkTopology::kBridge || in_machine <= gpu.link_gpus;
   if (wiring.by_host || !has_link || !joins_all) {
-    const double by_host = wiring.by_host ? wiring.link_bytes_per_second.value_or(0) : 0;
-    fabric.link_bytes_per_second = by_host > 0 ? by_host : gpu.host_bytes_per_second;
+    const double host = gpu.host_bytes_per_second;
+    fabric.link_bytes_per_second = wiring.by_host ? wiring.link_bytes_per_second.value_or(host) : host;
     fabric.by_host = true;
   } else if (gpu.link == LinkTopology::kSwitch && gpu.link_gpus > kGpusOfABoard) {
     fabric.domain_gpus = std::min(parallel.gpus, std::max(in_machine, gpu.link_gpus));

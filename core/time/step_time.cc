@@ -245,13 +245,15 @@ double PrintedRate(const Gpu& gpu, Dtype dtype) {
 }
 
 double MatrixRate(const Gpu& gpu, Dtype dtype, double unmeasured_share) {
-  double best = Rate(gpu.measured, dtype);
   // Both 16-bit types run at one rate on every card that has both.
-  if (best == 0 && dtype == Dtype::kFp16 && gpu.peak.fp16 == gpu.peak.bf16) best = gpu.measured.bf16;
-  if (best > 0) return best;
+  const bool alike = dtype == Dtype::kFp16 && gpu.peak.fp16 == gpu.peak.bf16;
+  const auto known = [&](const MatrixRates& rates) {
+    const double own = Rate(rates, dtype);
+    return own == 0 && alike ? rates.bf16 : own;
+  };
+  if (const double best = known(gpu.measured); best > 0) return best;
   if (dtype == Dtype::kFp8 && gpu.peak.fp8 == 0) return MatrixRate(gpu, Dtype::kBf16, unmeasured_share);
-  double share = Rate(gpu.kin_share, dtype);
-  if (share == 0 && dtype == Dtype::kFp16 && gpu.peak.fp16 == gpu.peak.bf16) share = gpu.kin_share.bf16;
+  const double share = known(gpu.kin_share);
   return PrintedRate(gpu, dtype) * (share > 0 ? share : unmeasured_share);
 }
 

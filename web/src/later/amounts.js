@@ -1,8 +1,6 @@
 // Durations and amounts of money as people say them. The core speaks in hours, seconds and whole amounts; only the unit
 // changes here.
 
-import { ageOf, staleAfter } from "./offers.js";
-
 /** @typedef {import("../i18n.js").Words} Words */
 /** @typedef {import("../contract.d.ts").Range} Range */
 
@@ -81,9 +79,6 @@ export function reached(words, key, { low, expected, high }) {
     range: joined(words, [end(low), end(high)]),
   };
 }
-
-/** Whether a date is so old that its price has to be asked for again. @param {string | null} date */
-export const isStale = (date) => date !== null && ageOf(date, Date.now()) > staleAfter;
 
 /** The oldest of several dates; null where there are none. @param {(string | null)[]} dates */
 export const oldest = (dates) => dates.filter((date) => date !== null).sort()[0] ?? null;

@@ -2,12 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import { figures, isStale, money, moneyRange, oldest } from "./amounts.js";
+import { figures, money, moneyRange, oldest } from "./amounts.js";
 import { breakEven } from "./break_even.js";
 import { bought, figureTable, rented, services } from "./cost_tables.js";
-import { isDay, staleAfter } from "./offers.js";
+import { isDay } from "./offers.js";
 import { ageTag, boughtKind, reference } from "./outcome.js";
-import { bareTag, doubtTag } from "./price_table.js";
+import { bareTag, doubtTag, staleNote } from "./price_table.js";
 import { number } from "./time.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -35,9 +35,8 @@ const amounts = (words, range, currency) => ({
 /** @param {View} view @param {Cost} cost */
 function numbers(view, cost) {
   const { words } = view;
-  const { currency, bought: own, energy, token_services: services } = cost;
+  const { currency, bought: own, energy, token_services: [service] } = cost;
   const line = reference(cost);
-  const [service] = services;
   const term = words.maybe(`price.term.${line?.term}`, "").toLowerCase();
   const rent = line && number({
     name: words.t("cost.rented"),
@@ -87,21 +86,12 @@ export function notesOf(words, cost) {
 }
 
 /** Dates of every price and figure that an amount was made of. @param {Cost} cost */
-function datesOf({ exchange, rented, token_services: services, bought, energy }) {
-  const figures = [
-    bought?.lifetime_years, energy?.pue, energy?.price_per_kwh, energy?.g_co2_per_kwh, energy?.working_power_share,
+function datesOf({ exchange, rented: lines, token_services: members, bought: own, energy }) {
+  const beneath = [
+    own?.lifetime_years, energy?.pue, energy?.price_per_kwh, energy?.g_co2_per_kwh, energy?.working_power_share,
     energy?.waiting_power_share,
   ];
-  return [exchange, ...rented, ...services, ...(bought?.prices ?? []), ...figures].flatMap((some) => some?.date ?? []);
-}
-
-/** @param {View["words"]} words @param {Cost} cost */
-function staleNote(words, cost) {
-  const dates = datesOf(cost);
-  const stale = dates.filter((date) => isStale(date)).length;
-  if (stale === 0) return nothing;
-  const values = { all: words.format.integer(dates.length), days: staleAfter };
-  return html`<p class="doubt" data-testid="cost-stale">${words.plural("price.stale", stale, values)}</p>`;
+  return [exchange, ...lines, ...members, ...(own?.prices ?? []), ...beneath].flatMap((some) => some?.date ?? []);
 }
 
 /** @param {View} view @param {Cost} cost */
@@ -142,7 +132,8 @@ export function cost(view) {
   return html`<section class="cost" data-part="cost">
     <h3>${words.t("cost.heading")}</h3>
     <p class="caption">${words.t("cost.caption")}</p>
-    ${numbers(view, known)} ${staleNote(words, known)} ${rented(view, known)} ${services(view, known)}
+    ${numbers(view, known)} ${staleNote(words, datesOf(known), "cost-stale")}
+    ${rented(view, known)} ${services(view, known)}
     ${bought(view, known)} ${figureTable(view, known)} ${extras(view, known)} ${breakEven(view, known)}
     <ul class="notes">
       ${notesOf(words, known).map((note) => html`<li>${note}</li>`)}

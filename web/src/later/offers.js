@@ -23,6 +23,9 @@ export function ageOf(date, now) {
   return Math.max(0, Math.floor((now - Date.UTC(year, month - 1, day)) / dayMs));
 }
 
+/** Whether a date is so old that its price has to be asked for again. @param {string | null} date */
+export const isStale = (date) => date !== null && ageOf(date, Date.now()) > staleAfter;
+
 /** Whether a date names a day. @param {string} date */
 export const isDay = (date) => date.split("-").length === 3;
 

@@ -4,9 +4,9 @@
 import { html, nothing } from "lit";
 
 import { sentence } from "../issues.js";
-import { duration, hoursOf, isStale, money, moneyRange, oldest } from "./amounts.js";
-import { ageOf, isDay } from "./offers.js";
-import { doubtTag } from "./price_table.js";
+import { duration, hoursOf, money, moneyRange, oldest } from "./amounts.js";
+import { isStale } from "./offers.js";
+import { ageText, doubtTag } from "./price_table.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../contract.d.ts").Report} Report */
@@ -79,8 +79,7 @@ export function outcomeText(view) {
 /** How old a price is, where that is too old. @param {View["words"]} words @param {string | null} date */
 export function ageTag(words, date) {
   if (date === null || !isStale(date)) return nothing;
-  const text = words.plural(isDay(date) ? "price.age" : "price.age.most", ageOf(date, Date.now()));
-  return html` <span class="tag" data-mark="doubt">${text}</span>`;
+  return html` <span class="tag" data-mark="doubt">${ageText(words, date)}</span>`;
 }
 
 /** @param {View} view */

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { isolated } from "../isolated.js";
 import { disclosure } from "../views/view.js";
 import { english, sourceList } from "./fact.js";
-import { ageOf, converted, exchangeOf, isDay, spanOf, staleAfter } from "./offers.js";
+import { ageOf, converted, exchangeOf, isDay, isStale, spanOf, staleAfter } from "./offers.js";
 import { sourcesNamed } from "./rows.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -22,16 +22,28 @@ export const doubtTag = (words, key) => html`<span class="tag" data-mark="doubt"
 /** @param {View["words"]} words */
 export const bareTag = (words) => html`<span class="tag" data-mark="covers">${words.t("price.bare")}</span>`;
 
+/** "102 days old". @param {View["words"]} words @param {string} date */
+export const ageText = (words, date) =>
+  words.plural(isDay(date) ? "price.age" : "price.age.most", ageOf(date, Date.now()));
+
 /** When a price was read, and how long ago. @param {View} view @param {string} date */
 export function read({ words }, date) {
   if (!date) return html`<td></td>`;
-  const age = ageOf(date, Date.now());
-  const stale = age > staleAfter;
-  const text = words.plural(isDay(date) ? "price.age" : "price.age.most", age);
   return html`<td class="read">
     <time datetime=${date}>${words.format.day(date)}</time>
-    <span class="age" ?data-stale=${stale}>${text}</span>
+    <span class="age" ?data-stale=${isStale(date)}>${ageText(words, date)}</span>
   </td>`;
+}
+
+/**
+ * How many of all that is shown have to be asked for again.
+ * @param {View["words"]} words @param {string[]} dates @param {string} id
+ */
+export function staleNote(words, dates, id) {
+  const stale = dates.filter((date) => isStale(date)).length;
+  if (stale === 0) return nothing;
+  const values = { all: words.format.integer(dates.length), days: staleAfter };
+  return html`<p class="doubt" data-testid=${id}>${words.plural("price.stale", stale, values)}</p>`;
 }
 
 /** @param {View["words"]} words @param {number[]} ends @param {string} currency @param {number} digits */

@@ -4,10 +4,9 @@ import { html, nothing } from "lit";
 
 import { english, lookUp } from "./fact.js";
 import {
-  ageOf, boughtCards, boughtServers, builtAlike, comparable, defaultsOf, exchangeOf, offerId, rentedWith, servicesOf,
-  staleAfter,
+  boughtCards, boughtServers, builtAlike, comparable, defaultsOf, exchangeOf, offerId, rentedWith, servicesOf,
 } from "./offers.js";
-import { amount, bareTag, doubtTag, head, read, said, span, table } from "./price_table.js";
+import { amount, bareTag, doubtTag, head, read, said, span, staleNote, table } from "./price_table.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../catalog.d.ts").Market} Market */
@@ -161,17 +160,6 @@ const running = (view, market) => table(view, "running", {
   </tbody>`,
 });
 
-/**
- * How many of all that is shown have to be asked for again.
- * @param {View} view @param {{date: string}[]} offers
- */
-function staleNote({ words }, offers) {
-  const stale = offers.filter(({ date }) => ageOf(date, Date.now()) > staleAfter).length;
-  if (stale === 0) return nothing;
-  const values = { all: words.format.integer(offers.length), days: staleAfter };
-  return html`<p class="doubt" data-testid="stale">${words.plural("price.stale", stale, values)}</p>`;
-}
-
 /** @param {View} view */
 export function prices(view) {
   const { words, facts, market, answer } = view;
@@ -192,7 +180,7 @@ export function prices(view) {
             date: words.format.date(rate.date),
           })}</p>`
         : nothing}
-      ${staleNote(view, [...offers, ...trainers, ...figures])}
+      ${staleNote(view.words, [...offers, ...trainers, ...figures].map(({ date }) => date), "stale")}
       ${offers.length ? nothing : html`<p>${words.t("price.none")}</p>`}
       ${groups.length ? rented(view, market, groups) : nothing}
       ${bought.length ? cards(view, market, bought) : nothing}
