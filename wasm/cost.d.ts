@@ -55,7 +55,8 @@ export interface Cost {
     /** Of all machines together. */
     price_per_hour: number;
     cost: Range;
-    /** The line that `break_even` is held against, and that trials and failed runs are counted in; at most one. */
+    /** The line that `break_even` is held against, and that trials and failed runs are counted in; at most one: the
+     *  request's own, else the cheapest on demand (or of the wished term) whose price covers the machine and is sure. */
     reference: boolean;
     notes: CostNote[];
     formula_id: string;

@@ -279,16 +279,18 @@ export interface Report {
   };
   fit: null | {
     usable_bytes: number;
+    /** `fits`: all of the range of `device` is within `usable_bytes`; `does_not_fit`: all of it is over; `tight`: between. */
     verdict: "fits" | "tight" | "does_not_fit";
-    /** usable minus device.expected; negative when it does not fit. */
+    /** usable minus device.expected; may be negative when it is tight, and is when it does not fit. */
     headroom_bytes: number;
-    /** With `include: ["limits"]`: the largest values whose verdict is `fits`; 0 when none is. */
+    /** With `include: ["limits"]`: the largest values whose verdict is `fits`; 0 when none is, null when not asked. */
     largest_batch: number | null;
     longest_sequence_tokens: number | null;
   };
   /** Null without a GPU, and for runs whose time is not modelled yet (a note says so). */
   time: Time | null;
   cost: Cost | null;
+  /** Not there yet: always empty. */
   advice: never[];
   /** Every source named above. Left out in a summary. */
   sources?: Record<string, { title: string; locator: string; read: string; grade: string }>;

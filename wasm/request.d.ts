@@ -148,6 +148,7 @@ export interface Request {
     examples?: number;
     accumulation_steps?: number;
   };
+  /** Parts that cost more to answer. `advice` is not there yet: a note says so. */
   include?: ("limits" | "timeline" | "ranks" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
@@ -155,13 +156,19 @@ export interface Request {
    *  reads: it must take the GPU, and `parallel.gpus_per_node` of them. What joins its GPUs and its ports
    *  to other machines decide the time of what travels; left out, the card's own link and the network that such machines
    *  usually come with. `interconnect`, a link of the catalog by id, stands before both: of GPUs (NVLink, PCIe, Infinity
-   *  Fabric), or of machines, a port for each GPU of InfiniBand and one a machine of Ethernet. `pricing` below is checked
-   *  and passed on where no hours are known; a note `not_modelled` says so. */
+   *  Fabric), or of machines, a port for each GPU of InfiniBand and one a machine of Ethernet; an issue about an unknown
+   *  one names a near one. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
+  /**
+   * What is trained on; hours and cost need it. `examples` or `tokens`, which are those of one epoch: with both, steps
+   * follow `examples`. Examples are `mean_tokens` long, or as long as a sequence, and longer ones are cut. `epochs` is 1
+   * unless said and may be a fraction.
+   */
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is
-   *  left out otherwise is taken from the catalog, or its line is left out of the report. A 0 that something would be
-   *  divided by is refused. */
+   *  left out otherwise is taken from the catalog, or its line is left out of the report. No price that is paid for
+   *  machines may be 0, nor what something is divided by. Checked only where no hours are known: a note `not_modelled`
+   *  says so. Wishes that nobody meets are a warning, and leave `rented` empty. */
   pricing?: {
     currency?: "EUR" | "USD";
     /** The only provider asked for, in any case. */
@@ -193,7 +200,7 @@ export interface Request {
     rack_per_month?: number;
     /** Of the electricity. */
     grid_g_co2_per_kwh?: number;
-    /** Whole runs before the one that counts. */
+    /** Whole runs before the one that counts, a whole number. */
     trials?: number;
     /** Share of the run's compute that is lost to failures. */
     failed_share?: number;

@@ -52,9 +52,9 @@ export interface Description {
    * and those of the same form that nobody confirmed. `gpus_max`: of them it takes so many, as software counts them.
    */
   servers: { id: string; name: string; gpus: string[]; gpus_unconfirmed: string[]; gpus_max: number }[];
-  /** The choices that the core models today, per field of the request. */
+  /** The choices that the core models today, of the fields of the request that a form has. */
   choices: Record<string, string[]>;
-  /** `{low, high}` of every numeric field of the request. */
+  /** `{low, high}` of the numeric fields of the request that a form has. */
   limits: Record<string, { low: number; high: number }>;
   /** Every code that an issue may carry. */
   issue_codes: string[];
@@ -75,7 +75,8 @@ export interface TunefitModule {
   describe(): string;
 }
 
-/** The npm entry's object: the same functions over parsed values. */
+/** The npm entry's object, both parts of the catalog read: the same functions over parsed values. A request may be any
+ *  object, for faults are answered, not thrown: `satisfies Request` has the compiler look. */
 export interface Tunefit {
   estimate(request: Request | Record<string, unknown>): Report;
   describe(): Description;
