@@ -51,6 +51,7 @@ export interface Range {
 
 /** The time of an optimizer step, and of a run over `dataset`. Ranges hold 90 of 100 published runs. core/METHOD.md, TIM. */
 export interface Time {
+  /** Of rows as long as `batch.sequence_length`. */
   step_seconds: Range;
   /** Of all GPUs, padding included. */
   tokens_per_step: number;
@@ -65,10 +66,15 @@ export interface Time {
   bound: "compute" | "memory" | "host" | "traffic";
   /** Optimizer steps over the data set; null without one, as all below. */
   steps: number | null;
-  /** Padding included. */
+  /** Padding included. TIM-30. */
   computed_tokens: number | null;
   /** Of the data, as often as there are epochs (1 unless said). */
   trained_tokens: number | null;
+  /** Of an average row of the run, padding included: of the longest of its micro-batch where the stack pads to that. TIM-32. */
+  row_tokens: number | null;
+  /** An average step of the run: of its rows, where these are shorter than `batch.sequence_length`. */
+  run_step_seconds: Range | null;
+  /** `steps` times `run_step_seconds`. */
   total_hours: Range | null;
   /** They sum to `step_seconds.expected`. Left out in a summary. */
   terms?: { id: TimeTerm; formula: string; seconds: number }[];

@@ -73,9 +73,9 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   CostedRun run;
   run.gpu = reading.gpu;
   run.time.seconds = *answer.time->total_seconds;
-  run.time.padded_tokens = length.computed_tokens;
+  run.time.padded_tokens = length.filled_tokens;
   run.time.trained_tokens = length.trained_tokens;
-  run.time.gpu_busy_share = BusyShare(answer.time->step);
+  run.time.gpu_busy_share = BusyShare(answer.time->run_step);
   run.time.gpus = reading.workload.parallel.gpus;
   run.model = ModelForServices(reading.workload);
   Machine machine;

@@ -94,6 +94,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "kbit_computes_as_input",
                                    "kbit_dequantizes_to_fp16",
                                    "saved_modules_as_loaded",
+                                   "pads_to_longest",
                                    "expandable_segments",
                                    "attention_by_generation",
                                    "plain_classes_skip_upcast",
@@ -163,6 +164,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   habits.plain_classes_skip_upcast =
       switches.Flag("plain_classes_skip_upcast").value_or(habits.plain_classes_skip_upcast);
   habits.attention_by_generation = switches.Flag("attention_by_generation").value_or(habits.attention_by_generation);
+  habits.pads_to_longest = switches.Flag("pads_to_longest").value_or(habits.pads_to_longest);
   habits.expandable_segments = switches.Flag("expandable_segments").value_or(habits.expandable_segments);
 }
 

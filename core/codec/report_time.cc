@@ -26,12 +26,17 @@ void WriteTerms(JsonWriter& writer, const StepTime& step) {
 
 void WriteRun(JsonWriter& writer, const TimeEstimate& time) {
   if (!time.run) {
-    for (const std::string_view key : {"steps", "computed_tokens", "trained_tokens", "total_hours"}) writer.Null(key);
+    for (const std::string_view key :
+         {"steps", "computed_tokens", "trained_tokens", "row_tokens", "run_step_seconds", "total_hours"}) {
+      writer.Null(key);
+    }
     return;
   }
   writer.Number("steps", time.run->steps);
   writer.Number("computed_tokens", time.run->computed_tokens);
   writer.Number("trained_tokens", time.run->trained_tokens);
+  writer.Number("row_tokens", time.run->row_tokens);
+  WriteRange(writer, "run_step_seconds", time.run_step_seconds);
   WriteRange(writer, "total_hours", *time.total_seconds * (1 / kSecondsPerHour));
 }
 

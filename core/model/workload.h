@@ -134,6 +134,7 @@ struct Habits {
   bool saved_modules_as_loaded = false;
   /// Fused attention runs kernels written for the GPU's own generation (cuDNN, FlashAttention 3), not those for Ampere.
   bool attention_by_generation = false;
+  bool pads_to_longest = false;      ///< rows are padded to the longest of their micro-batch, not to a fixed length
   bool expandable_segments = false;  ///< the stack sets PyTorch's allocator to one segment that grows
 };
 

@@ -3,29 +3,75 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/time/row_length.h"
+
 namespace tunefit {
 
-std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload, double tokens_per_step) {
-  const auto length = static_cast<double>(workload.batch.sequence_length);
-  const double per_example = std::min(dataset.mean_tokens.value_or(length), length);
+namespace {
+
+/// The rows of data, before they are shared out.
+struct Rows {
+  double examples = 0;  ///< of an epoch
+  double mean = 0;      ///< tokens of an example, a longer one cut
+  double trained = 0;   ///< tokens of an epoch
+};
+
+std::optional<Rows> RowsOf(const Dataset& dataset, double length) {
+  if (!dataset.tokens && !dataset.examples) return {};
+  double mean = length;
+  if (dataset.mean_tokens) {
+    mean = *dataset.mean_tokens;
+  } else if (dataset.tokens && dataset.examples && *dataset.examples > 0) {
+    mean = *dataset.tokens / *dataset.examples;
+  }
+  Rows rows;
+  rows.mean = std::min(mean, length);
+  rows.examples = dataset.examples ? *dataset.examples : *dataset.tokens / rows.mean;
+  rows.trained = dataset.tokens ? *dataset.tokens : *dataset.examples * rows.mean;
+  return rows;
+}
+
+void FillRowLengths(const Workload& workload, double mean, RunLength& run) {
+  const Batch& batch = workload.batch;
+  const auto length = static_cast<double>(batch.sequence_length);
+  run.row_tokens = run.waited_tokens = length;
+  if (batch.packing != Packing::kNone || !workload.habits.pads_to_longest) return;
+  const Parallel& parallel = workload.parallel;
+  const std::int64_t rows = SequencesOf(workload.task, batch);
+  const std::int64_t ranks = parallel.DataRanks() / parallel.context;
+  run.row_tokens = LongestOf(rows, mean, length);
+  const double longest_of_all = LongestOf(rows * ranks, mean, length);
+  const std::int64_t averaged = GathersParameters(parallel) ? 1 : batch.gradient_accumulation;
+  run.waited_tokens = run.row_tokens + (longest_of_all - run.row_tokens) / std::sqrt(static_cast<double>(averaged));
+}
+
+/// The same run with rows of another length.
+Workload WithLength(Workload workload, double tokens) {
+  workload.batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(tokens)));
+  return workload;
+}
+
+}  // namespace
+
+std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload) {
+  const Batch& batch = workload.batch;
+  const Parallel& parallel = workload.parallel;
+  const auto length = static_cast<double>(batch.sequence_length);
+  const std::optional<Rows> rows = RowsOf(dataset, length);
+  if (!rows) return {};
   RunLength run;
-  if (dataset.tokens) {
-    run.trained_tokens = *dataset.tokens * dataset.epochs;
-  } else if (dataset.examples) {
-    run.trained_tokens = *dataset.examples * per_example * dataset.epochs;
-  } else {
-    return {};
-  }
-  double filled = run.trained_tokens;
-  if (workload.batch.packing == Packing::kNone) {
-    const double examples = dataset.examples ? *dataset.examples * dataset.epochs : run.trained_tokens / per_example;
-    filled = examples * length;
-  }
+  FillRowLengths(workload, rows->mean, run);
   // A pair of answers is two sequences.
-  filled *=
-      static_cast<double>(SequencesOf(workload.task, workload.batch)) / static_cast<double>(workload.batch.per_device);
-  run.steps = std::ceil(filled / tokens_per_step);
-  run.computed_tokens = run.steps * tokens_per_step;
+  const double sequences_of_each =
+      static_cast<double>(SequencesOf(workload.task, batch)) / static_cast<double>(batch.per_device);
+  const double examples_per_step = static_cast<double>(batch.per_device * batch.gradient_accumulation) *
+                                   static_cast<double>(parallel.DataRanks() / parallel.context);
+  const bool packed = batch.packing != Packing::kNone;
+  const double rows_of_epoch = packed ? rows->trained / length : rows->examples;
+  run.steps = std::ceil(dataset.epochs * std::ceil(rows_of_epoch / examples_per_step));
+  run.computed_tokens = run.steps * examples_per_step * sequences_of_each * run.row_tokens;
+  run.trained_tokens = rows->trained * dataset.epochs;
+  run.filled_tokens = packed ? run.trained_tokens : rows->examples * dataset.epochs * sequences_of_each * length;
   return run;
 }
 
@@ -42,8 +88,15 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
   const auto gpus = static_cast<double>(workload.parallel.gpus);
   estimate.model_flops_utilization = Utilization(counts.model_flops, estimate.step.seconds, gpus, peak);
   estimate.hardware_flops_utilization = Utilization(counts.hardware_flops, estimate.step.seconds, gpus, peak);
-  estimate.run = LengthOf(dataset, workload, counts.tokens);
-  if (estimate.run) estimate.total_seconds = estimate.step_seconds * estimate.run->steps;
+  estimate.run = LengthOf(dataset, workload);
+  estimate.run_step = estimate.step;
+  if (!estimate.run) return estimate;
+  const Workload run = WithLength(workload, estimate.run->waited_tokens);
+  if (run.batch.sequence_length != workload.batch.sequence_length) {
+    estimate.run_step = TimeStep(CountStep(run, job), run, gpu, fabric, efficiencies);
+  }
+  estimate.run_step_seconds = RangeOf(estimate.run_step, efficiencies);
+  estimate.total_seconds = estimate.run_step_seconds * estimate.run->steps;
   return estimate;
 }
 

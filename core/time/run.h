@@ -14,7 +14,7 @@ namespace tunefit {
 /// What is trained on. One of `examples` and `tokens` is there.
 struct Dataset {
   std::optional<double> examples;
-  std::optional<double> mean_tokens;  ///< of an example; without it each is as long as a sequence
+  std::optional<double> mean_tokens;  ///< of an example; else tokens / examples, else it is as long as a sequence
   std::optional<double> tokens;       ///< in all
   double epochs = 1;
 };
@@ -24,21 +24,28 @@ struct RunLength {
   double steps = 0;
   double computed_tokens = 0;  ///< of all steps, padding included
   double trained_tokens = 0;   ///< of the data
+  double filled_tokens = 0;    ///< of the data, every unpacked row counted as a whole sequence
+  double row_tokens = 0;       ///< of a row, padding included, on average
+  double waited_tokens = 0;  ///< of the row that a micro-batch takes as long as, on average: GPUs wait for the longest
 };
 
-/// TIM-30  Rows of a whole number of steps. Packed and padding-free batches are filled with tokens; else every example
-/// takes a row of its own, padded to the sequence length, and a longer one is cut. Nothing where neither examples nor
-/// tokens are known.
-std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload, double tokens_per_step);
+/// TIM-30  Whole steps for every epoch. Packed and padding-free batches are filled with tokens; else every example
+/// takes a row of its own, and a longer one is cut. Rows are padded to the sequence length, or where the stack pads to
+/// the longest, to that of their micro-batch (TIM-32). The GPUs that meet in a micro-batch (sharded parameters) or in a
+/// step wait for the longest of all their rows; over more micro-batches chance evens out, by the square root of their
+/// number. Nothing where neither examples nor tokens are known.
+std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload);
 
 /// What a request's time comes to.
 struct TimeEstimate {
-  StepTime step;
-  Range step_seconds;
+  StepTime step;               ///< of rows of the whole sequence length
+  Range step_seconds;          ///< of it
   double tokens_per_step = 0;  ///< of all GPUs, padding included
   double model_flops_utilization = 0;
   double hardware_flops_utilization = 0;
   std::optional<RunLength> run;
+  StepTime run_step;  ///< of rows as the run has them, on average; `step` where no run is known
+  Range run_step_seconds;
   std::optional<Range> total_seconds;
 };
 

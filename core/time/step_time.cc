@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/memory/moments.h"
 #include "core/model/parallel.h"
 
 namespace tunefit {
@@ -36,16 +37,15 @@ double ReducedBytes(const Parallel& parallel, double trained) {
 }
 
 /// Gradients go to the host and weights come back; shards of parameters come for every pass.
-double OffloadBytes(const Workload& workload, const TracedRank& rank) {
-  const Step& step = rank.step;
+double OffloadBytes(const Workload& workload, const Step& step, const Axes& axes) {
   const Parallel& parallel = workload.parallel;
   const auto micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
   double bytes = 0;
   if (parallel.offloads_optimizer()) {
-    bytes += SumResidents(step, step.host.gradients, rank.axes) + kBytesOfWeight * CountElements(step, step.trained);
+    bytes += SumResidents(step, step.host.gradients, axes) + kBytesOfWeight * CountElements(step, step.trained);
   }
-  if (parallel.offloads_parameters()) bytes += 2 * micro_batches * SumResidents(step, step.host.parameters, rank.axes);
-  return bytes + 2 * micro_batches * SumResidents(step, step.host_checkpoints, rank.axes);
+  if (parallel.offloads_parameters()) bytes += 2 * micro_batches * SumResidents(step, step.host.parameters, axes);
+  return bytes + 2 * micro_batches * SumResidents(step, step.host_checkpoints, axes);
 }
 
 /// Without what runs again.
@@ -199,12 +199,13 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
   counts.micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
   const double data_ranks = static_cast<double>(parallel.DataRanks());
   for (const TracedRank& rank : job) {
+    const Axes axes = AxesOf(rank.step, rank.workload, workload.batch);
     RankCounts one;
-    one.work = WorkOf(rank.step, rank.axes, static_cast<double>(parallel.context));
+    one.work = WorkOf(rank.step, axes, static_cast<double>(parallel.context));
     one.state_bytes = rank.replay.optimizer_states;
     one.trained = CountElements(rank.step, rank.step.trained);
     one.reduced_bytes = ReducedBytes(parallel, one.trained);
-    one.offload_bytes = OffloadBytes(workload, rank);
+    one.offload_bytes = OffloadBytes(workload, rank.step, axes);
     counts.ranks.push_back(one);
   }
   const double sequences = static_cast<double>(SequencesOf(workload.task, workload.batch));

@@ -54,7 +54,8 @@ struct StepCounts {
   double hardware_flops = 0;
 };
 
-/// TIM-10  Counts a traced job. `job` are the ranks to compare, at least one.
+/// TIM-10  Counts a traced job at the batch and length of `workload`, which may be others than those that it was traced
+/// for. `job` are the ranks to compare, at least one.
 StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& job);
 
 struct StepTime {

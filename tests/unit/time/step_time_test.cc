@@ -145,32 +145,5 @@ TEST(Utilization, CountsEveryCard) {
   EXPECT_EQ(Utilization(flops, 0, 16, 312e12), 0);
 }
 
-Workload WithBatch(Packing packing) {
-  Workload workload = test::MakeWorkload();
-  workload.batch = {.per_device = 4, .gradient_accumulation = 1, .sequence_length = 2048, .packing = packing};
-  return workload;
-}
-
-TEST(RunLength, EveryExampleIsPaddedUnlessPacked) {
-  const Dataset dataset{.examples = 1000, .mean_tokens = 512, .tokens = {}, .epochs = 2};
-  const auto padded = LengthOf(dataset, WithBatch(Packing::kNone), 4 * 2048);
-  ASSERT_TRUE(padded);
-  EXPECT_EQ(padded->steps, 500);
-  EXPECT_EQ(padded->trained_tokens, 1000 * 512 * 2);
-  EXPECT_EQ(padded->computed_tokens, 500 * 4 * 2048);
-  EXPECT_EQ(LengthOf(dataset, WithBatch(Packing::kPacked), 4 * 2048)->steps, 125);
-}
-
-TEST(RunLength, TokensAloneAreEnough) {
-  const Dataset dataset{.examples = {}, .mean_tokens = {}, .tokens = 1e6, .epochs = 1};
-  EXPECT_EQ(LengthOf(dataset, WithBatch(Packing::kPacked), 4 * 2048)->steps, 123);  // 122.07
-  EXPECT_FALSE(LengthOf({}, WithBatch(Packing::kPacked), 4 * 2048));
-}
-
-TEST(RunLength, LongerExamplesAreCut) {
-  const Dataset dataset{.examples = 8, .mean_tokens = 4096, .tokens = {}, .epochs = 1};
-  EXPECT_EQ(LengthOf(dataset, WithBatch(Packing::kNone), 4 * 2048)->trained_tokens, 8 * 2048);
-}
-
 }  // namespace
 }  // namespace tunefit

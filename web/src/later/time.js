@@ -82,15 +82,15 @@ function numbers({ words, answer }, time) {
 export const tokenText = (words, count) => `${words.format.compact(count)}\u00a0${words.t("time.tokens")}`;
 
 /** @param {View} view @param {Time} time */
-function padding(view, { computed_tokens: computed, trained_tokens: trained }) {
+function padding(view, { computed_tokens: computed, trained_tokens: trained, row_tokens: row }) {
   const { words, answer } = view;
   if (answer?.request?.batch?.packing !== "none" || !computed || !trained) return nothing;
   if (computed < notable * trained) return nothing;
   return html`<p class="aside">
-    ${words.t("time.padding", {
+    ${words.t(row === answer.request.batch.sequence_length ? "time.padding" : "time.padding.longest", {
       trained: words.format.compact(trained),
       computed: words.format.compact(computed),
-      length: words.plural("count.tokens", answer.request.batch.sequence_length ?? 0),
+      length: words.plural("count.tokens", Math.round(row ?? 0)),
     })}
     <button type="button" class="quiet" @click=${() => view.set({ packing: "packed" })}>
       ${words.t("time.padding.try")}

@@ -52,6 +52,7 @@ export const time = {
   "time.share": "Share",
   "time.total": "One step",
   "time.padding": "Padding is computed too. In all epochs together your data are {trained} tokens; the run works through {computed}, because every example is filled up to {length}. Packing puts several in one sequence.",
+  "time.padding.longest": "Padding is computed too. In all epochs together your data are {trained} tokens; the run works through {computed}, because every example is filled up to the longest of its batch: {length} on average, as lengths commonly vary. Packing puts several in one sequence.",
   "time.padding.try": "Try packing",
   "time.family.compute": "Computing",
   "time.family.again": "Computed twice",

@@ -52,6 +52,7 @@ export const time = {
   "time.share": "Aandeel",
   "time.total": "Eén stap",
   "time.padding": "Ook opvulling kost rekentijd. In alle epochs samen zijn je data {trained} tokens; de run werkt er {computed} door, omdat elk voorbeeld wordt aangevuld tot {length}. Met packing gaan er meer in één sequentie.",
+  "time.padding.longest": "Ook opvulling kost rekentijd. In alle epochs samen zijn je data {trained} tokens; de run werkt er {computed} door, omdat elk voorbeeld wordt aangevuld tot het langste van zijn batch: gemiddeld {length}, bij de gebruikelijke spreiding in lengte. Met packing gaan er meer in één sequentie.",
   "time.padding.try": "Probeer packing",
   "time.family.compute": "Rekenen",
   "time.family.again": "Dubbel gerekend",
