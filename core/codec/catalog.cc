@@ -24,6 +24,7 @@ KnownNames NamesOf(const ObjectReader& bundle) {
   KnownNames names;
   names.Set(Table::kSources, TextsIn(bundle.Find("sources"), "id"));
   names.Set(Table::kGpus, TextsIn(bundle.Find("gpus"), "id"));
+  names.Set(Table::kArchitectures, TextsIn(bundle.Find("gpus"), "architecture"));
   names.Set(Table::kPurposes, TextsIn(bundle.Find("purposes"), "id"));
   return names;
 }

@@ -17,7 +17,7 @@ constexpr auto ConstantRules() {
 constexpr auto kConstants = ConstantRules();
 
 constexpr FieldRule kArchitecture[] = {
-    Text("architecture", 40, TextForm::kAny).Needed(),
+    ArchitectureName(),
     Positive("matmul_share", 1.2).Needed(),
     Positive("network_GBps", 10000).Needed(),
 };
@@ -52,6 +52,8 @@ void ReadEfficiencies(const ObjectReader& bundle, const KnownNames& names, Catal
     read.architectures.push_back(
         {row.Find("architecture")->text, row.Find("matmul_share")->number, row.Find("network_GBps")->number * kGiga});
   });
+  RefuseSecondRows(object, "architectures", "architecture");
+  RefuseSecondRows(object, "runs", "source");
   if (!read.architectures.front().name.empty()) {
     object.Fault("missing_field", "architectures", "must begin with one without a name, for any GPU", {});
   }

@@ -18,7 +18,7 @@ constexpr FieldRule kRange[] = {
     Number("expected", 0, kMostBytes).Needed(),
     Number("high", 0, kMostBytes).Needed(),
 };
-constexpr FieldRule kContext[] = {Text("architecture", 40, TextForm::kAny).Needed(), Object("bytes", kRange).Needed()};
+constexpr FieldRule kContext[] = {ArchitectureName(), Object("bytes", kRange).Needed()};
 
 constexpr std::array kConstants = {
     Number("allocated_low_fraction", 0, 1).Needed(), Number("allocated_high_fraction", 0, 10).Needed(),
@@ -70,6 +70,7 @@ void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog&
     has_any = has_any || context.architecture.empty();
     overheads.contexts.push_back(std::move(context));
   });
+  RefuseSecondRows(object, "contexts", "architecture");
   if (!has_any) object.Fault("missing_field", "contexts", "must hold one without an architecture, for any GPU", {});
 }
 

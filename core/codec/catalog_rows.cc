@@ -1,6 +1,7 @@
 #include "core/codec/catalog_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/codec/words.h"
 
@@ -86,6 +87,21 @@ void SortNames(std::vector<RowName>& names, const ObjectReader& object, const ch
     object.Fault(code, Join({key, ".", std::to_string(row), field}),
                  Join({"repeats \"", shown, "\" of an earlier row"}), {{"value", shown}});
   }
+}
+
+void RefuseSecondRows(const ObjectReader& object, std::string_view list, std::string_view keys) {
+  const std::vector<std::string_view> divided = WordsOf(keys);
+  std::vector<RowName> rows;
+  ForEachRow(object, list, [&](const ObjectReader& row) {
+    std::string values;
+    for (const std::string_view key : divided) {
+      if (key != divided.front()) values += " | ";
+      const JsonValue* value = row.Find(key);
+      if (value != nullptr) values += value->kind == JsonKind::kText ? value->text : NumberText(value->number);
+    }
+    rows.emplace_back(std::move(values), rows.size());
+  });
+  SortNames(rows, object, "duplicate_id", list);
 }
 
 bool ReadBundle(std::string_view text, JsonValue& tree, Issues& issues) {

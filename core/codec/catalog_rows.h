@@ -50,6 +50,16 @@ void CheckNamed(const ObjectReader& row, std::string_view list);
 /// The texts of a list that was checked; none where it is left out.
 std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key);
 
+/// `duplicate_id` at rows of a list that have the same values under all of these keys, divided by blanks.
+void RefuseSecondRows(const ObjectReader& object, std::string_view list, std::string_view keys);
+
+/// An architecture that a GPU of the catalog has; empty for any.
+constexpr FieldRule ArchitectureName() {
+  FieldRule rule = rules::Text("architecture", 40, TextForm::kAny).Needed();
+  rule.names = Table::kArchitectures;
+  return rule;
+}
+
 /// Sorts names for FindRow. One that stands twice is a fault of that code at the later row of the list under `key`, or
 /// at a field of it (".id").
 void SortNames(std::vector<RowName>& names, const ObjectReader& object, const char* code, std::string_view key,

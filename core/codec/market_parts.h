@@ -34,7 +34,5 @@ void KeepPrices(const ObjectReader& bundle, Prices& kept);
 /// them, or the date is later than the bundle's; `gpu_not_in_server` and `too_many_gpus_in_server` where the row names
 /// a machine. Of a row whose fields are all right.
 void CheckPrice(const ObjectReader& row, const PriceContext& context);
-/// `duplicate_id` at rows of a list that have the same values under all of these keys, divided by blanks.
-void RefuseSecondPrices(const ObjectReader& object, std::string_view list, std::string_view keys);
 
 }  // namespace tunefit

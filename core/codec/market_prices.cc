@@ -180,20 +180,6 @@ void CheckPrice(const ObjectReader& row, const PriceContext& context) {
   }
 }
 
-void RefuseSecondPrices(const ObjectReader& object, std::string_view list, std::string_view keys) {
-  std::vector<RowName> prices;
-  ForEachRow(object, list, [&](const ObjectReader& row) {
-    std::string price;
-    for (const std::string_view key : WordsOf(keys)) {
-      const JsonValue* value = row.Find(key);
-      if (value != nullptr) price += value->kind == JsonKind::kText ? value->text : NumberText(value->number);
-      price += " | ";
-    }
-    prices.emplace_back(std::move(price), prices.size());
-  });
-  SortNames(prices, object, "duplicate_id", list);
-}
-
 void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const PriceContext& context) {
   static constexpr FieldRule kPrices = rules::Object("prices", kLists);
   if (!CheckField(bundle, kPrices, names) || bundle.Find("prices") == nullptr) return;
@@ -201,10 +187,10 @@ void CheckPrices(const ObjectReader& bundle, const KnownNames& names, const Pric
   for (const FieldRule& list : kLists) {
     ForEachRow(prices, list.key, [&](const ObjectReader& row) { CheckListed(row, context); });
   }
-  RefuseSecondPrices(prices, "rented", "provider instance gpu gpus term region date");
-  RefuseSecondPrices(prices, "gpus", "gpu kind currency date");
-  RefuseSecondPrices(prices, "servers", "what server gpu gpus kind currency date");
-  RefuseSecondPrices(prices, "services", "provider method models currency date");
+  RefuseSecondRows(prices, "rented", "provider instance gpu gpus term region date");
+  RefuseSecondRows(prices, "gpus", "gpu kind currency date");
+  RefuseSecondRows(prices, "servers", "what server gpu gpus kind currency date");
+  RefuseSecondRows(prices, "services", "provider method models currency date");
   CheckDefaults(prices);
 }
 

@@ -68,8 +68,8 @@ void CheckVendor(const ObjectReader& bundle, const KnownNames& names, const Pric
     for (const std::string& language : TextsOf(vendor, "languages")) legal.Require(language);
   }
   // One thing has one price of the vendor's.
-  RefuseSecondPrices(prices, "gpus", "gpu");
-  RefuseSecondPrices(prices, "servers", "server gpu gpus");
+  RefuseSecondRows(prices, "gpus", "gpu");
+  RefuseSecondRows(prices, "servers", "server gpu gpus");
 }
 
 }  // namespace tunefit

@@ -67,7 +67,8 @@ void CheckText(const ObjectReader& object, const FieldRule& rule, const Place& p
   }
   const std::string_view fault = FormFault(value.text, rule.form);
   if (!fault.empty()) return object.Fault("malformed", place.Path(), fault, {{"value", Shortened(value.text)}});
-  if (!is_long && rule.names != Table::kNone && !names.Has(rule.names, value.text)) {
+  const bool has_name = rule.names != Table::kNone && !value.text.empty();
+  if (!is_long && has_name && !names.Has(rule.names, value.text)) {
     RefuseUnknownName(object, rule, value.text, names.Of(rule.names));
   }
 }
@@ -185,6 +186,7 @@ std::vector<std::string_view> WordsOf(std::string_view words) {
 
 void KnownNames::Set(Table table, std::vector<std::string_view> names) {
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   names_[static_cast<std::size_t>(table)] = std::move(names);
 }
 

@@ -16,18 +16,18 @@
 namespace tunefit {
 
 /// Lists whose rows others name.
-enum class Table : std::uint8_t { kNone, kSources, kGpus, kPurposes, kServers, kProviders };
+enum class Table : std::uint8_t { kNone, kSources, kGpus, kArchitectures, kPurposes, kServers, kProviders };
 
 /// The names of each list's rows. Views: the texts must outlive it.
 class KnownNames {
  public:
-  /// Of every list one, in any order.
+  /// Of every list, in any order; one that stands twice counts once.
   void Set(Table table, std::vector<std::string_view> names);
   bool Has(Table table, std::string_view name) const;
   std::span<const std::string_view> Of(Table table) const { return names_[static_cast<std::size_t>(table)]; }
 
  private:
-  std::array<std::vector<std::string_view>, 6> names_;  ///< each sorted
+  std::array<std::vector<std::string_view>, 7> names_;  ///< each sorted
 };
 
 enum class FieldKind : std::uint8_t {
@@ -47,7 +47,7 @@ struct FieldRule {
   FieldKind kind = FieldKind::kOther;
   bool needed = false;
   TextForm form = TextForm::kAny;
-  Table names = Table::kNone;   ///< whose rows the texts name
+  Table names = Table::kNone;   ///< whose rows the texts name; an empty one, where the form has it, names none
   std::uint16_t least = 0;      ///< of items, or of an object's members
   std::uint16_t most = 0;       ///< of items; 0 for any number
   double low = 0, high = 0;     ///< of a number; `high` also of a text's characters, 0 for any number of them

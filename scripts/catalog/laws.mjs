@@ -251,7 +251,15 @@ export function publishedFaults({ models }, published) {
   return found;
 }
 
-function overheadLaws({ overheads }, report) {
+/** `unknown_value` where a row is of an architecture that no GPU has; empty is any. */
+function architectureLaw(rows, name, gpus, report) {
+  const known = new Set(["", ...gpus.map(({ architecture }) => architecture)]);
+  rows.forEach(({ architecture }, i) => {
+    if (!known.has(architecture)) report("unknown_value", `${name}[${i}].architecture`, `is "${architecture}", which no row of gpus.json has`);
+  });
+}
+
+function overheadLaws({ gpus, overheads }, report) {
   const visit = (value, field) => {
     if (value === null || typeof value !== "object") return;
     const { low, expected, high } = value;
@@ -259,12 +267,16 @@ function overheadLaws({ overheads }, report) {
     for (const [key, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? `${field}[${key}]` : `${field}.${key}`);
   };
   visit(overheads, "overheads");
+  architectureLaw(overheads.contexts, "overheads.contexts", gpus, report);
+  reportTwice(overheads.contexts, "overheads.contexts", report);
   if (!overheads.contexts.some(({ architecture }) => architecture === "")) {
     report("missing_field", "overheads.contexts", "must hold one without an architecture, for any GPU");
   }
 }
 
-function efficiencyLaws({ efficiencies }, report) {
+function efficiencyLaws({ gpus, efficiencies }, report) {
+  architectureLaw(efficiencies.architectures, "efficiencies.architectures", gpus, report);
+  for (const list of ["architectures", "runs"]) reportTwice(efficiencies[list], `efficiencies.${list}`, report);
   if (efficiencies.architectures[0].architecture !== "") {
     report("missing_field", "efficiencies.architectures", "must begin with one without a name, for any GPU");
   }

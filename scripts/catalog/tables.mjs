@@ -38,6 +38,9 @@ export const order = {
 
 /** What makes a row another one, in lists whose rows have no id. No two rows agree in all of these. */
 export const identity = {
+  "overheads.contexts": ["architecture"],
+  "efficiencies.architectures": ["architecture"],
+  "efficiencies.runs": ["source"],
   "prices.rented": ["provider", "instance", "gpu", "gpus", "term", "region", "date"],
   "prices.gpus": ["gpu", "kind", "currency", "date"],
   "prices.servers": ["what", "server", "gpu", "gpus", "kind", "currency", "date"],

@@ -19,11 +19,15 @@ const filesIn = (path) => readdirSync(new URL(path, root)).sort();
 const contents = readAll();
 const [catalog, market] = [partOf(contents, "catalog"), partOf(contents, "market")];
 
-/** A small catalog is about its rows: what it leaves out of constants and formulas is ours, with a source of its own. */
+/** A small catalog is about its rows: what it leaves out of constants and formulas is ours, as far as it has the cards, with a source of its own. */
 function completed(small) {
   const source = small.sources?.[0]?.id ?? "table";
   const formulas = catalog.formulas.map((formula) => ({ ...formula, sources: [source] }));
-  return { formulas, overheads: catalog.overheads, efficiencies: catalog.efficiencies, ...small };
+  const architectures = new Set(["", ...(small.gpus ?? []).map((gpu) => gpu.architecture)]);
+  const known = (rows) => rows.filter(({ architecture }) => architectures.has(architecture));
+  const overheads = { ...catalog.overheads, contexts: known(catalog.overheads.contexts) };
+  const efficiencies = { ...catalog.efficiencies, architectures: known(catalog.efficiencies.architectures) };
+  return { formulas, overheads, efficiencies, ...small };
 }
 
 test("both parts keep their schemas and their laws", () => {

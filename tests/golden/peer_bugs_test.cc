@@ -1,10 +1,11 @@
 // Inputs that other calculators got wrong, with the right value: tests/golden/peer_bugs.jsonl, a row a line. A row's
-// `requests` are estimated; every line of `expect` must hold:
+// `requests` are estimated; every line of `expect` must hold, `why` says how its numbers were worked out:
 //   of, at            a number of that request's report, by JSON pointer; minus: less another number of it
 //   kv_tokens         instead: bytes of keys and values for so many tokens, in 16 bits
 //   term              instead: bytes of that term of the breakdown
-//   equals, at_least, at_most, text; below (another request, with below_at, times, plus); same_as (within a share)
-//   no_term, terms_sum_to, assumes (a default of that field and value)
+//   operations        instead: of a step, "model" (each once) or "hardware" (with what runs again)
+//   equals (within a share), at_least, at_most, text; below (another request, with below_at, times, plus)
+//   same_as (another request, within a share), no_term, terms_sum_to, assumes (a default of that field and value)
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,9 @@
 #include "core/codec/api.h"
 #include "core/codec/catalog.h"
 #include "core/codec/request.h"
+#include "core/memory/traced_rank.h"
 #include "core/model/kv_cache.h"
+#include "core/time/step_time.h"
 #include "tests/support/files.h"
 
 namespace tunefit {
@@ -49,12 +52,23 @@ class PeerBugs : public testing::Test {
     return nullptr;
   }
 
+  Workload WorkloadOf(const std::string& name) const {
+    return ReadRequest(requests_.at(name).dump(), *catalog_).workload;
+  }
+
+  double OperationsOf(const std::string& name, const Json& which) const {
+    const Workload workload = WorkloadOf(name);
+    const StepCounts counts = CountStep(workload, TraceJob(workload));
+    return which == "model" ? counts.model_flops : counts.hardware_flops;
+  }
+
   double NumberOf(const Json& line, const std::string& name) const {
     const Json& report = reports_.at(name);
     if (line.contains("kv_tokens")) {
-      const RequestReading reading = ReadRequest(requests_.at(name).dump(), *catalog_);
-      return KvCacheBytes(reading.workload.architecture, Dtype::kBf16, line["kv_tokens"].get<std::int64_t>());
+      const auto tokens = line["kv_tokens"].get<std::int64_t>();
+      return KvCacheBytes(WorkloadOf(name).architecture, Dtype::kBf16, tokens);
     }
+    if (line.contains("operations")) return OperationsOf(name, line["operations"]);
     if (line.contains("term")) {
       const Json* term = TermOf(report, line["term"]);
       return term != nullptr ? (*term)["bytes"].get<double>() : 0;
@@ -67,7 +81,8 @@ class PeerBugs : public testing::Test {
   void ExpectNumber(const Json& line) const {
     const double number = NumberOf(line, line["of"]);
     if (line.contains("equals")) {
-      EXPECT_EQ(number, line["equals"].get<double>());
+      const auto wanted = line["equals"].get<double>();
+      EXPECT_NEAR(number, wanted, wanted * line.value("within", 0.0));
     }
     if (line.contains("at_least")) {
       EXPECT_GE(number, line["at_least"].get<double>());

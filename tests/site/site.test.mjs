@@ -40,6 +40,10 @@ test("the accuracy report names every row's source and stays light", () => {
     assert.ok(row.not_modelled || row.estimate || row.phases || row.verdict || row.outcome !== "measured" ||
       row.statistic === "host", `${row.id} says nothing`);
   }
+  const { timed_rows: timed, time } = report;
+  assert.ok(timed.id.length > 600 && timed.id.length === time.all.rows && time.left_out.rows === time.all.rows);
+  for (const [name, column] of Object.entries(timed)) assert.equal(column.length, timed.id.length, name);
+  for (const source of timed.source) assert.ok(report.sources[source]?.title, `source ${source}`);
   assert.ok(report.bars.every((bar) => bar.met === (bar.at_least ? bar.value >= bar.limit : bar.value <= bar.limit)));
 });
 

@@ -1,6 +1,7 @@
 #include "tests/support/small_catalogs.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tests/support/files.h"
@@ -13,10 +14,29 @@ Json ReadSmallCatalog(const std::string& name) {
   return Json::parse(ReadFile(TUNEFIT_SOURCE_DIR "/tests/catalog/" + name), nullptr, false);
 }
 
+namespace {
+
+/// The rows of architectures that the small catalog's GPUs have, and the one for any.
+Json RowsOfItsGpus(const Json& rows, const Json& catalog) {
+  std::set<Json> architectures = {""};
+  for (const Json& gpu : catalog.value("gpus", Json::array())) {
+    if (gpu.is_object()) architectures.insert(gpu.value("architecture", Json()));
+  }
+  Json kept = Json::array();
+  for (const Json& row : rows) {
+    if (architectures.count(row["architecture"]) > 0) kept.push_back(row);
+  }
+  return kept;
+}
+
+}  // namespace
+
 std::string Completed(Json catalog) {
   static const Json whole = Json::parse(ReadFile(TUNEFIT_CATALOG), nullptr, false);
-  for (const char* constants : {"overheads", "efficiencies"}) {
-    if (!catalog.contains(constants)) catalog[constants] = whole[constants];
+  for (const auto& [constants, list] : {std::pair{"overheads", "contexts"}, {"efficiencies", "architectures"}}) {
+    if (catalog.contains(constants)) continue;
+    catalog[constants] = whole[constants];
+    catalog[constants][list] = RowsOfItsGpus(whole[constants][list], catalog);
   }
   if (catalog.contains("formulas")) return catalog.dump();
   catalog["formulas"] = whole["formulas"];

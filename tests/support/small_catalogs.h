@@ -11,7 +11,7 @@ namespace tunefit::test {
 nlohmann::json ReadSmallCatalog(const std::string& name);
 
 /// The text of a first part. The small ones are about rows: constants and formulas that one leaves out are the bundled
-/// catalog's, with a source of its own.
+/// catalog's, of the cards that it has and with a source of its own.
 std::string Completed(nlohmann::json catalog);
 
 /// `gpus[0].memory_GiB`, as tests/catalog writes it, is `gpus.0.memory_GiB` in an issue.

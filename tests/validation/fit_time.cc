@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
-#include <set>
 
 namespace tunefit::validation {
 namespace {
@@ -124,7 +123,7 @@ void PrintJson(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
                 Rounded(fitted.spreads[i].low).c_str(), Rounded(fitted.spreads[i].high).c_str());
   }
   std::map<std::string, int> of_source;
-  for (const TimedRow& row : rows) ++of_source[row.source];
+  for (const TimedRow& row : rows) ++of_source[row.source.key];
   std::printf("},\n\"runs\":[\n");
   std::size_t left = of_source.size();
   for (const auto& [source, count] : of_source) {
@@ -157,22 +156,10 @@ void PrintBy(const char* title, const std::vector<TimedRow>& rows, const Efficie
   for (const auto& [name, samples] : groups) PrintGroup(name, samples);
 }
 
-/// The error of each source when the others were fitted without it.
 void PrintLeftOut(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
-  std::set<std::string> sources;
-  for (const TimedRow& row : rows) sources.insert(row.source);
   std::vector<Sample> all;
   std::fprintf(stderr, "\nsources left out\n");
-  for (const std::string& source : sources) {
-    std::vector<const TimedRow*> others;
-    for (const TimedRow& row : rows) {
-      if (row.source != source) others.push_back(&row);
-    }
-    const Efficiencies without = Fit(others, fitted);
-    std::vector<Sample> samples;
-    for (const TimedRow& row : rows) {
-      if (row.source == source) samples.push_back(Compare(row, without));
-    }
+  for (const auto& [source, samples] : LeaveOut(rows, fitted)) {
     PrintGroup(source, samples);
     all.insert(all.end(), samples.begin(), samples.end());
   }
@@ -194,6 +181,22 @@ void PrintRows(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
 }
 
 }  // namespace
+
+std::map<std::string, std::vector<Sample>> LeaveOut(const std::vector<TimedRow>& rows, const Efficiencies& fitted) {
+  std::map<std::string, std::vector<Sample>> left_out;
+  for (const TimedRow& row : rows) left_out[row.source.key];
+  for (auto& [source, samples] : left_out) {
+    std::vector<const TimedRow*> others;
+    for (const TimedRow& row : rows) {
+      if (row.source.key != source) others.push_back(&row);
+    }
+    const Efficiencies without = Fit(others, fitted);
+    for (const TimedRow& row : rows) {
+      if (row.source.key == source) samples.push_back(Compare(row, without));
+    }
+  }
+  return left_out;
+}
 
 int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
   const std::vector<TimedRow> rows = ReadTimedRows(paths, catalog);
@@ -218,9 +221,9 @@ int FitTime(const std::vector<std::string>& paths, const Catalog& catalog) {
   PrintBy("by what bounds it", rows, fitted, [&](const TimedRow& row) {
     return std::string(kBoundNames[static_cast<std::size_t>(TimeOf(row, fitted).bound)]);
   });
-  PrintBy("by source", rows, fitted, [](const TimedRow& row) { return row.source; });
+  PrintBy("by source", rows, fitted, [](const TimedRow& row) { return row.source.key; });
   PrintBy("by group", rows, fitted, [](const TimedRow& row) {
-    return row.source.substr(0, 26) + " " + row.gpu + " " + row.layout + " " + row.method + " " + row.dtype;
+    return row.source.key.substr(0, 26) + " " + row.gpu + " " + row.layout + " " + row.method + " " + row.dtype;
   });
   PrintLeftOut(rows, fitted);
   PrintRows(rows, fitted);

@@ -1,6 +1,8 @@
 #include "tests/validation/report.h"
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -10,8 +12,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Of published runs: sources print two to four, and an estimate says no more.
+constexpr int kMeasuredDigits = 5;
+constexpr int kEstimateDigits = 4;
+constexpr int kRangeDigits = 3;
+
 /// A share to five digits: more is noise, and bytes on the wire.
 double Rounded(double share) { return std::round(share * 1e5) / 1e5; }
+
+/// To so many digits.
+double Rounded(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
+  return std::strtod(text, nullptr);
+}
+
+/// Of a published run: to a thousandth.
+double ErrorOf(double estimate, double measured) { return std::round((estimate / measured - 1) * 1e3) / 1e3; }
 
 std::int64_t Bytes(double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); }
 
@@ -75,8 +92,11 @@ const char* VerdictName(Verdict verdict) {
 void AddRange(const Row& row, Json& json) {
   Range range;
   if (!RangeOf(row, range) || row.measured_bytes <= 0) return;
-  json["estimate"] = {Bytes(range.low), Bytes(range.expected), Bytes(range.high)};
-  json["error"] = Rounded(range.expected / row.measured_bytes - 1);
+  json["estimate"] = Json::array();
+  for (const double bytes : {range.low, range.expected, range.high}) {
+    json["estimate"].push_back(Bytes(Rounded(bytes, kEstimateDigits)));
+  }
+  json["error"] = ErrorOf(range.expected, row.measured_bytes);
 }
 
 void AddPhases(const Row& row, Json& json) {
@@ -94,7 +114,7 @@ Json Of(const Row& row, SourceList& sources) {
   if (!row.source.locator.empty()) json["locator"] = row.source.locator;
   json["outcome"] = OutcomeName(row.outcome);
   if (!row.statistic.empty()) json["statistic"] = row.statistic;
-  if (row.measured_bytes > 0) json["measured"] = Bytes(row.measured_bytes);
+  if (row.measured_bytes > 0) json["measured"] = Bytes(Rounded(row.measured_bytes, kMeasuredDigits));
   if (!row.modelled()) {
     json["not_modelled"] = row.not_modelled;
     return json;
@@ -104,6 +124,38 @@ Json Of(const Row& row, SourceList& sources) {
   AddRange(row, json);
   AddPhases(row, json);
   return json;
+}
+
+Json Of(const TimeFindings& time) {
+  Json json = {{"all", Of(time.all)}, {"left_out", Of(time.left_out)}};
+  for (const auto& [dimension, summaries] : time.by) json[dimension] = Of(summaries);
+  return json;
+}
+
+/// A column a field: so many rows of one kind take a third of the bytes that objects do.
+std::string Columns(const TimeFindings& time, SourceList& sources) {
+  Json columns;
+  for (std::size_t i = 0; i < time.rows.size(); ++i) {
+    const TimedRow& row = time.rows[i];
+    const Range& seconds = time.estimates[i];
+    columns["id"].push_back(row.id);
+    columns["gpu"].push_back(row.gpu);
+    columns["generation"].push_back(row.card->architecture);
+    columns["method"].push_back(row.method);
+    columns["source"].push_back(sources.IndexOf(row.source));
+    columns["measured"].push_back(Rounded(row.seconds, kEstimateDigits));
+    columns["low"].push_back(Rounded(seconds.low, kRangeDigits));
+    columns["expected"].push_back(Rounded(seconds.expected, kEstimateDigits));
+    columns["high"].push_back(Rounded(seconds.high, kRangeDigits));
+    columns["error"].push_back(ErrorOf(seconds.expected, row.seconds));
+  }
+  std::string text = "{";
+  const char* comma = "\n";
+  for (const auto& [name, column] : columns.items()) {
+    text += comma + ("\"" + name + "\":") + column.dump();
+    comma = ",\n";
+  }
+  return text + "\n}";
 }
 
 /// A list with one element a line, so that differences read well.
@@ -125,8 +177,8 @@ Json List(const std::vector<Row>& rows, SourceList& sources) {
 
 }  // namespace
 
-std::string WriteReport(const AllRows& rows, const Findings& findings, const std::vector<Bar>& bars,
-                        const std::string& date) {
+std::string WriteReport(const AllRows& rows, const Findings& findings, const TimeFindings& time,
+                        const std::vector<Bar>& bars, const std::string& date) {
   Json bar_list = Json::array();
   for (const Bar& bar : bars) {
     bar_list.push_back({{"id", bar.id},
@@ -152,6 +204,8 @@ std::string WriteReport(const AllRows& rows, const Findings& findings, const std
       {"measured_rows", Lines(List(rows.measured, sources))},
       {"user_report_rows", Lines(List(rows.reports, sources))},
       {"user_reports_without_request", Lines(unmapped)},
+      {"time", Of(time).dump()},
+      {"timed_rows", Columns(time, sources)},
       {"live_rows", Lines(List(rows.oracle, sources))},
       {"live_rows_as_on_gpu", Lines(List(rows.oracle_cuda, sources))},
       {"sources", Lines(sources.list())},

@@ -50,11 +50,7 @@ void Describe(Row& row, const Json& json) {
   row.gpus = parallel.value("gpus", std::int64_t{1});
   row.gpu = TextOr(request.value("hardware", Json::object()), "gpu", "");
   row.quantized = request.value("quantization", Json()).is_object();
-  const Json source = json.value("source", Json::object());
-  row.source.title = TextOr(source, "title", "?");
-  row.source.key = TextOr(source, "repo", row.source.title);
-  row.source.url = TextOr(source, "url", "");
-  row.source.locator = TextOr(source, "locator", "");
+  row.source = SourceOf(json);
 }
 
 void Measure(Row& row, const Json& measured) {
@@ -85,6 +81,16 @@ void Estimate(Row& row, const Json& request, const Catalog& catalog) {
 }
 
 }  // namespace
+
+Source SourceOf(const Json& row) {
+  const Json stated = row.value("source", Json::object());
+  Source source;
+  source.title = TextOr(stated, "title", "?");
+  source.key = TextOr(stated, "repo", source.title);
+  source.url = TextOr(stated, "url", "");
+  source.locator = TextOr(stated, "locator", "");
+  return source;
+}
 
 bool Row::full_card() const { return usable_bytes > 0 && measured_bytes >= kFullCard * usable_bytes; }
 

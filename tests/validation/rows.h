@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Source {
   std::string key;  ///< the repository, or the title where there is none
   std::string title, url, locator;
 };
+
+/// Of a row's text; "?" for a title that it does not have.
+Source SourceOf(const nlohmann::json& row);
 
 /// A run that somebody measured, beside what the core says of its request.
 struct Row {

@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "tests/validation/bars.h"
-#include "tests/validation/fit_time.h"
+#include "tests/validation/time_findings.h"
 
 namespace tunefit::validation {
 
-/// The promises on time, over rows of quality A and B with a speed, under the catalog's constants.
-std::vector<Bar> CheckTimeBars(const std::vector<TimedRow>& rows, const Efficiencies& efficiencies);
+/// The promises on time.
+std::vector<Bar> CheckTimeBars(const TimeFindings& findings);
 
 }  // namespace tunefit::validation

@@ -64,7 +64,7 @@ void AddRow(const Json& row, const Catalog& catalog, std::vector<TimedRow>& rows
   timed.card = reading.gpu;
   timed.wiring = reading.wiring;
   timed.gpu = reading.gpu->id;
-  timed.source = TextOr(row.at("source"), "repo", TextOr(row.at("source"), "title", "?"));
+  timed.source = SourceOf(row);
   timed.method = MethodOf(request);
   timed.layout = LayoutOf(reading.workload.parallel, request);
   timed.dtype = request.contains("precision") ? TextOr(request["precision"], "compute", "bf16") : "bf16";
@@ -85,8 +85,8 @@ std::vector<TimedRow> ReadTimedRows(const std::vector<std::string>& paths, const
     }
   }
   std::map<std::string, double> of_source;
-  for (const TimedRow& row : rows) of_source[row.source] += 1;
-  for (TimedRow& row : rows) row.weight = 1 / std::sqrt(of_source[row.source]);
+  for (const TimedRow& row : rows) of_source[row.source.key] += 1;
+  for (TimedRow& row : rows) row.weight = 1 / std::sqrt(of_source[row.source.key]);
   return rows;
 }
 
@@ -96,12 +96,16 @@ StepTime TimeOf(const TimedRow& row, const Efficiencies& efficiencies) {
                   efficiencies);
 }
 
+Range SecondsOf(const TimedRow& row, const Efficiencies& efficiencies) {
+  return RangeOf(TimeOf(row, efficiencies), efficiencies);
+}
+
 Sample Compare(const TimedRow& row, const Efficiencies& efficiencies) {
-  const Range range = RangeOf(TimeOf(row, efficiencies), efficiencies);
+  const Range range = SecondsOf(row, efficiencies);
   return {.error = range.expected / row.seconds - 1,
           .half_width = (range.high - range.low) / 2 / range.expected,
           .inside = range.low <= row.seconds && row.seconds <= range.high,
-          .source = row.source};
+          .source = row.source.key};
 }
 
 }  // namespace tunefit::validation

@@ -151,7 +151,8 @@ int Main(int count, char** arguments) {
   rows.reports = ReadRows(folder + "/rows/user_reports.jsonl", catalog, &rows.unmapped);
   const Findings findings = FindOut(rows);
   std::vector<Bar> bars = CheckBars(rows, findings);
-  const std::vector<Bar> of_time = CheckTimeBars(ReadTimedRows(timed, catalog), catalog.efficiencies);
+  TimeFindings time = FindOutTime(ReadTimedRows(timed, catalog), catalog.efficiencies);
+  const std::vector<Bar> of_time = CheckTimeBars(time);
   bars.insert(bars.end(), of_time.begin(), of_time.end());
 
   std::printf("PyTorch's own bookkeeping: live bytes, %d of %zu rows modelled\n", findings.oracle_modelled,
@@ -166,7 +167,10 @@ int Main(int count, char** arguments) {
   std::printf("\nKnown outcomes\n");
   Print(findings.verdicts);
   Print(bars);
-  if (!options.report.empty()) std::ofstream(options.report) << WriteReport(rows, findings, bars, catalog.date);
+  if (!options.report.empty()) {
+    LeaveSourcesOut(time, catalog.efficiencies);
+    std::ofstream(options.report) << WriteReport(rows, findings, time, bars, catalog.date);
+  }
   const std::vector<std::string> failures = CheckThresholds(folder + "/thresholds.json", findings, bars);
   for (const std::string& failure : failures) std::printf("FAILED  %s\n", failure.c_str());
   if (failures.empty()) std::printf("All thresholds hold.\n");
