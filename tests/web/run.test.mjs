@@ -168,6 +168,7 @@ test("where buying pays is said in words and drawn, reached or not", () => {
     const drawn = view(en, { gpu: "h100-sxm", ...patch });
     const { cost: known } = drawn.answer;
     assert.equal(known.break_even.state, even);
+    assert.equal(known.break_even.cost === null, even === "never");
     assert.match(plain(evenText(en, known, known.break_even)), said);
     const text = plain(textOf(breakEven(drawn, known)));
     assert.ok(text.includes("Rented") && text.includes("Bought") && text.includes("Save the chart as SVG"));
