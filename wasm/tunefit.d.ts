@@ -52,9 +52,10 @@ export interface Description {
    * and those of the same form that nobody confirmed. `gpus_max`: of them it takes so many, as software counts them.
    */
   servers: { id: string; name: string; gpus: string[]; gpus_unconfirmed: string[]; gpus_max: number }[];
-  /** The choices that the core models today, of the fields of the request that a form has. */
+  /** By dotted path: what every field of the request may be whose values are words, as far as the core models them today,
+   *  and the ids of `stack` and `hardware.interconnect`; what not every card or recipe has is among them. */
   choices: Record<string, string[]>;
-  /** `{low, high}` of the numeric fields of the request that a form has. */
+  /** `{low, high}` of every field of the request that is a number, by dotted path. */
   limits: Record<string, { low: number; high: number }>;
   /** Every code that an issue may carry. */
   issue_codes: string[];

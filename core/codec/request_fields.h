@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/codec/json_reader.h"
+#include "core/codec/request_words.h"
 #include "core/cost/pricing.h"
 #include "core/time/run.h"
 
@@ -126,6 +127,15 @@ struct RequestFields {
 
 /// Reads the members of a request. All faults are added to the reader's issues.
 RequestFields ReadRequestFields(const ObjectReader& request);
+
+/// A member of `object` that a table of request_words.h has, under the last part of its path.
+Field<Word> ReadWord(const ObjectReader& object, const words::WordField& field);
+Field<std::int64_t> ReadCount(const ObjectReader& object, const words::NumberField& field);
+Field<double> ReadNumber(const ObjectReader& object, const words::NumberField& field);
+
+/// The words of `pricing.currency` and `pricing.term`, in the order of their kinds.
+std::vector<Word> CurrencyWords();
+std::vector<Word> RentalTermWords();
 
 /// Reads `pricing`: every number within core/cost's limits, which are over 0 for whatever something is divided by.
 void ReadPricing(const ObjectReader& request, RequestFields& fields);

@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "core/codec/request_fields.h"
-#include "core/codec/request_words.h"
 
 namespace tunefit {
 namespace {
@@ -13,13 +12,10 @@ const JsonValue* ReadDataset(const ObjectReader& request) {
   static constexpr Known kKnown = {"examples", "mean_tokens", "tokens", "epochs"};
   const ObjectReader dataset(request, "dataset");
   dataset.RefuseUnknown(kKnown);
-  const auto number = [&dataset](std::string_view key, words::Interval limits) {
-    dataset.Number(key, static_cast<double>(limits.low), static_cast<double>(limits.high));
-  };
-  dataset.Count("examples", words::kExamples.low, words::kExamples.high);
-  number("mean_tokens", words::kSequenceLength);
-  dataset.Count("tokens", words::kDatasetTokens.low, words::kDatasetTokens.high);
-  number("epochs", words::kEpochs);
+  ReadCount(dataset, words::NumberAt("dataset.examples"));
+  ReadNumber(dataset, words::NumberAt("dataset.mean_tokens"));
+  ReadCount(dataset, words::NumberAt("dataset.tokens"));
+  ReadNumber(dataset, words::NumberAt("dataset.epochs"));
   return request.Find("dataset");
 }
 
