@@ -381,7 +381,8 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
   fields.include = ReadWords(request, words::WordsAt("include"));
   fields.detail = ReadWord(request, words::WordsAt("detail"));
   if (request.Find("hardware") != nullptr) ReadHardware(request, fields);
-  ReadPassedOn(request, fields);
+  fields.dataset = ReadDataset(request);
+  ReadPricing(request, fields);
   return fields;
 }
 

@@ -95,6 +95,14 @@ struct ParallelFields {
   Field<Word> offload_optimizer, offload_parameters;
 };
 
+struct DatasetFields {
+  bool given = false;
+  Field<std::int64_t> examples;
+  Field<double> mean_tokens;
+  Field<std::int64_t> tokens;
+  Field<double> epochs;
+};
+
 /// The request as written: every field of the contract with its type and words checked, nothing decided. The completed
 /// request has the same shape with the defaults filled in. Views point into the tree that was read.
 struct RequestFields {
@@ -120,9 +128,9 @@ struct RequestFields {
   Field<std::vector<Word>> include;
   Field<Word> detail;
   Field<Word> gpu, server, interconnect;
-  /// Checked and passed on as written: they do not change memory.
-  const JsonValue *dataset = nullptr, *pricing = nullptr;
-  Pricing prices;  ///< `pricing`, read; what a number without a fault says is within its limits
+  DatasetFields dataset;
+  const JsonValue* pricing = nullptr;  ///< passed on as written
+  Pricing prices;                      ///< `pricing`, read; what a number without a fault says is within its limits
 };
 
 /// Reads the members of a request. All faults are added to the reader's issues.
@@ -139,10 +147,8 @@ std::vector<Word> RentalTermWords();
 
 /// Reads `pricing`: every number within core/cost's limits, which are over 0 for whatever something is divided by.
 void ReadPricing(const ObjectReader& request, RequestFields& fields);
-/// Reads what is checked and passed on: `dataset`, and `pricing`.
-void ReadPassedOn(const ObjectReader& request, RequestFields& fields);
-/// The `dataset` that ReadPassedOn checked, or null.
-Dataset DatasetOf(const JsonValue* dataset);
+DatasetFields ReadDataset(const ObjectReader& request);
+Dataset DatasetOf(const DatasetFields& fields);
 
 /// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model
 /// type and left to the catalog.

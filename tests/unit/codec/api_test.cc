@@ -56,7 +56,7 @@ Json CardWith(const Json& description, const Json& link) {
 /// written from, or by core/cost's; here only that it does.
 TEST(Api, TheReaderReadsByTheTablesOfTheDescription) {
   std::string text;
-  for (const char* room : {"fields", "passed_on", "pricing"}) {
+  for (const char* room : {"fields", "dataset", "pricing"}) {
     text += test::ReadFile(std::string(TUNEFIT_SOURCE_DIR "/core/codec/request_") + room + ".cc");
   }
   const std::regex past_them(R"re(\.(?:Choice|Count|Number)\("(\w+)")re");
