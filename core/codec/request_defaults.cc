@@ -384,8 +384,10 @@ void Completer::CompleteDataset() {
   if (!dataset.examples && !dataset.tokens) return;
   const bool padded = *request_.batch.packing == "none";
   const bool needs_length = dataset.examples ? !dataset.tokens : padded;
-  if (needs_length)
-    Take(dataset.mean_tokens, static_cast<double>(*request_.batch.sequence_length), "dataset.mean_tokens");
+  if (needs_length) {
+    const auto length = static_cast<double>(*request_.batch.sequence_length);
+    Take(dataset.mean_tokens, length, "dataset.mean_tokens");
+  }
   Take(dataset.epochs, 1, "dataset.epochs");
 }
 

@@ -96,6 +96,11 @@ test("every part of a step, bound, note, extra and state of a cost has its words
   assert.deepEqual(families.toSorted(), kinds[0][1].toSorted());
 });
 
+test("“degene” is somebody: no run and no setting is called so", () => {
+  const texts = readdirSync(path.join(root, "web/src/texts/nl")).map((name) => read(`web/src/texts/nl/${name}`)).join("");
+  assert.doesNotMatch(texts, /\bdegenen?\b/);
+});
+
 test("every recipe of the core is said", () => {
   const [, body] = read("core/codec/report_model.cc").match(/RecipeCode\b[^{]*\{([\s\S]*?)\n\}/);
   const codes = [...body.matchAll(/"([a-z0-9_]+)"/g)].map(([, code]) => code);

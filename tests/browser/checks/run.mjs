@@ -29,7 +29,7 @@ export default [
     async run(context) {
       const { tab, assert } = context;
       await visit(context, "");
-      assert.match(await tab.evaluate(outcome), /^About [\d.]+ hours \(.+?\)\. About €[\d.]+ rented \(.+?\), at .+? of \d+ \w+ 20\d\d\..*About €[\d.]+ of wear and power .+ of \d+ \w+ 20\d\d\./);
+      assert.match(await tab.evaluate(outcome), /^About [\d.]+ hours \(.+?\)\. About €[\d.]+ rented \(.+?\), at .+? of \d+ \w+ 20\d\d\..*About €[\d.]+ of depreciation and power .+ of \d+ \w+ 20\d\d\./);
       await tab.evaluate(speak, "nl");
       assert.match(await tab.evaluate(outcome), /^Ongeveer [\d,]+ uur \(.+?\)\. Huren kost ongeveer €\s[\d,]+ \(.+?\), naar een prijs van \d+ \w+ 20\d\d bij /);
     },
