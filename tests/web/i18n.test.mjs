@@ -140,7 +140,7 @@ test("every text is used: its key stands in the source, or it is of a kind that 
   const core = ["choice.*", "path.*", "reason.*", "segment.*", "issue.*", "about.*", "form.*"];
   const words = createWords("en");
   const kinds = [
-    ...core, "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
+    ...core, "wish.*", "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
     "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
     "ask.options.*", "grade.*", "confidence.*", "cannot.*", "card.*", "server.*", "machine.*", "price.*",
     "duration.*", "outcome.bought.*", "time.steps.*", "time.bound.*", "time.family.*", "time.term.*", "cost.bought.*", "cost.machines.*",

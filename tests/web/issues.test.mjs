@@ -75,6 +75,20 @@ test("a machine has no room for so many GPUs, whether it takes one or eight", ()
   assert.equal(told(nl, one).text, "In de BOX is geen plaats voor 9 GPU’s, ten hoogste voor 1.");
 });
 
+test("a wish that nobody meets says whose it is, and what there is instead by its name", async () => {
+  await import("../../web/src/later/index.js"); // its texts come with the prices
+  const warned = (field, values) => ({ ...issue("unknown_value", field, values), severity: "warning" });
+  const term = warned("pricing.term", { value: "spot", known: "on_demand, one_year" });
+  assert.equal(told(en, term, { provider: "Lambda" }).text,
+    "As far as the catalog knows, Lambda does not rent this card out on the terms “Spot”. It has: On demand or One year.");
+  assert.equal(told(nl, term).text,
+    "Voor zover de catalogus weet, verhuurt niemand deze kaart op de voorwaarde ‘Spot’. Wel op: Op afroep of Eén jaar.");
+  const provider = warned("pricing.provider", { value: "AWS", known: "Lambda, RunPod" });
+  assert.equal(told(nl, provider, { provider: "AWS" }).text, "Voor zover de catalogus weet, verhuurt AWS deze kaart niet. Wel: Lambda of RunPod.");
+  const faulty = issue("unknown_value", "pricing.term", { value: "monthly", known: "on_demand, spot" });
+  assert.match(told(en, faulty).text, /^On what terms: “monthly” is not one of the choices: On demand or Spot\.$/);
+});
+
 test("an unknown code falls back on the core's sentence", () => {
   assert.equal(told(nl, issue("never_heard_of", "batch.per_device")).text, "The core's own sentence.");
 });

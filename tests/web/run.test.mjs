@@ -10,7 +10,7 @@ import { readFacts } from "../../web/src/facts.js";
 import { createWords, loadTexts } from "../../web/src/i18n.js";
 import { counted, duration, figures, money, moneyRange, oldest, reached } from "../../web/src/later/amounts.js";
 import { breakEven, evenText } from "../../web/src/later/break_even.js";
-import { cost, notesOf } from "../../web/src/later/cost.js";
+import { cost, notesOf, withoutMarkets } from "../../web/src/later/cost.js";
 import "../../web/src/later/index.js";
 import { isStale } from "../../web/src/later/offers.js";
 import { outcomeText, reference, sentences } from "../../web/src/later/outcome.js";
@@ -144,6 +144,18 @@ test("every way to pay is told in both languages, whatever is asked", () => {
       for (const service of drawn.answer.cost.token_services) assert.ok(text.includes(service.provider), name);
       for (const note of notesOf(words, drawn.answer.cost)) assert.ok(text.includes(note), `${name}: ${note}`);
       for (const { id } of drawn.answer.cost.extras) assert.ok(text.includes(words.t(`cost.extra.${id}`)), name);
+    }
+  }
+});
+
+test("the amount rented says that it leaves marketplaces out, where there are any and none was asked for", () => {
+  const rows = [[{}, true], [{ term: "marketplace" }, false], [{ hourly: "2" }, false], [{ provider: "Lambda", gpu: "h100-sxm" }, false]];
+  for (const [patch, left] of rows) {
+    for (const [words, said] of [[en, "; marketplaces left out"], [nl, "; marktplaatsen niet meegeteld"]]) {
+      const drawn = view(words, patch);
+      assert.ok(reference(drawn.answer.cost), JSON.stringify(patch));
+      assert.equal(withoutMarkets(drawn.answer.cost), left, JSON.stringify(patch));
+      assert.equal(plain(textOf(cost(drawn))).includes(said), left, JSON.stringify(patch));
     }
   }
 });

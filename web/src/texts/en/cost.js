@@ -4,6 +4,7 @@ export const cost = {
   "cost.caption": "For the run as you have set it, at the price of the day beside each amount. Set your own under “Prices and wishes”.",
   "cost.rented": "Rented",
   "cost.rented.own": "your own price",
+  "cost.rented.without": "marketplaces left out",
   "cost.read": "read {date}",
   "cost.read.day": "read {date}",
   "cost.hour": "{price} an hour",

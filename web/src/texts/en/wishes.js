@@ -10,6 +10,10 @@ export const wishes = {
   "wishes.any.term": "All; on demand is compared",
   "wishes.own": "As in the link: {value}",
 
+  "wish.pricing.provider": "As far as the catalog knows, {value} does not rent this card out. These do: {known}.",
+  "wish.pricing.term": "As far as the catalog knows, nobody rents this card out on the terms “{value}”. There is: {known}.",
+  "wish.pricing.term.at": "As far as the catalog knows, {provider} does not rent this card out on the terms “{value}”. It has: {known}.",
+
   "field.currency": "Currency",
   "help.currency": "What amounts are shown in, and what you type yours in. Prices in the other one are converted at a dated rate.",
   "choice.currency.EUR": "Euro",

@@ -4,6 +4,7 @@ export const cost = {
   "cost.caption": "Voor de run zoals je die hebt ingesteld, tegen de prijs van de dag die erbij staat. Je eigen prijzen vul je in onder ‘Prijzen en wensen’.",
   "cost.rented": "Gehuurd",
   "cost.rented.own": "je eigen prijs",
+  "cost.rented.without": "marktplaatsen niet meegeteld",
   "cost.read": "gelezen in {date}",
   "cost.read.day": "gelezen op {date}",
   "cost.hour": "{price} per uur",

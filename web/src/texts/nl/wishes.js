@@ -10,6 +10,10 @@ export const wishes = {
   "wishes.any.term": "Alle; op afroep wordt vergeleken",
   "wishes.own": "Zoals in de link: {value}",
 
+  "wish.pricing.provider": "Voor zover de catalogus weet, verhuurt {value} deze kaart niet. Wel: {known}.",
+  "wish.pricing.term": "Voor zover de catalogus weet, verhuurt niemand deze kaart op de voorwaarde ‘{value}’. Wel op: {known}.",
+  "wish.pricing.term.at": "Voor zover de catalogus weet, verhuurt {provider} deze kaart niet op de voorwaarde ‘{value}’. Wel op: {known}.",
+
   "field.currency": "Munt",
   "help.currency": "Waarin bedragen worden getoond, en waarin je ze zelf invult. Prijzen in de andere munt worden omgerekend tegen een koers met datum.",
   "choice.currency.EUR": "Euro",
