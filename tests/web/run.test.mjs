@@ -151,7 +151,7 @@ test("every way to pay is told in both languages, whatever is asked", () => {
 test("the amount rented says that it leaves marketplaces out, where there are any and none was asked for", () => {
   const rows = [[{}, true], [{ term: "marketplace" }, false], [{ hourly: "2" }, false], [{ provider: "Lambda", gpu: "h100-sxm" }, false]];
   for (const [patch, left] of rows) {
-    for (const [words, said] of [[en, "; marketplaces left out"], [nl, "; marktplaatsen niet meegeteld"]]) {
+    for (const [words, said] of [[en, "marketplaces left out"], [nl, "marktplaatsen niet meegeteld"]]) {
       const drawn = view(words, patch);
       assert.ok(reference(drawn.answer.cost), JSON.stringify(patch));
       assert.equal(withoutMarkets(drawn.answer.cost), left, JSON.stringify(patch));

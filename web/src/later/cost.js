@@ -51,8 +51,10 @@ function numbers(view, cost) {
   const rent = line && number({
     name: words.t("cost.rented"),
     ...amounts(words, line.cost, currency),
-    what: html`${dated(words, line.provider ? `${line.provider}, ${term}` : "", line.date, line.low_confidence)}${
-      withoutMarkets(cost) ? html`; ${words.t("cost.rented.without")}` : nothing}`,
+    what: html`${dated(words, line.provider ? `${line.provider}, ${term}` : "", line.date, line.low_confidence)}
+    ${withoutMarkets(cost)
+      ? html`<span class="tag" data-mark="covers">${words.t("cost.rented.without")}</span>`
+      : nothing}`,
   });
   const buy = own && number({
     name: words.t(`cost.bought.${boughtKind(own)}`),
