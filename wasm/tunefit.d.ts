@@ -76,10 +76,11 @@ export interface TunefitModule {
   describe(): string;
 }
 
-/** The npm entry's object, both parts of the catalog read: the same functions over parsed values. A request may be any
- *  object, for faults are answered, not thrown: `satisfies Request` has the compiler look. */
+/** The npm entry's object, both parts of the catalog read: the same functions over parsed values. */
 export interface Tunefit {
-  estimate(request: Request | Record<string, unknown>): Report;
+  /** Answers every value, faults too, and never throws on one. The type is there for requests that are written out: what
+   *  `JSON.parse` gives passes as it is, and what is typed `unknown` as `value as Request`. */
+  estimate(request: Request): Report;
   describe(): Description;
 }
 
