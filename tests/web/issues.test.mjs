@@ -46,11 +46,9 @@ test("a fault of a field that is not shown goes to the method", () => {
   assert.equal(told(en, issue("quantized_full_training", "quantization"), { method: "full" }).key, "method");
 });
 
-test("a machine that changes nothing is said in words of its own", () => {
-  const one = { ...issue("not_modelled", "hardware.server", { value: "sys-421ge-tnrt" }), severity: "note" };
-  assert.deepEqual(told(en, one, { server: "sys-421ge-tnrt" }), {
-    key: "server", severity: "note", code: "not_modelled", text: "Memory is the same in every machine; what it costs is worked out once you say how much data you have.",
-  });
+test("prices that nothing uses say what they wait for, and a machine that takes no such card is named", () => {
+  const one = { ...issue("not_modelled", "pricing"), severity: "note" };
+  assert.equal(told(en, one).text, "Prices count once you say how much data you have: how many examples, or how many tokens in all.");
   const wrong = issue("gpu_not_in_server", "hardware.server", { value: "T4", server: "SYS-821GE-TNHR" });
   assert.equal(told(nl, wrong).text, "De T4 gaat niet in de SYS-821GE-TNHR. Kies een andere machine of een andere kaart.");
 });

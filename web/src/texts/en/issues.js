@@ -69,7 +69,6 @@ export const issues = {
   "issue.model_too_large": "The config describes a model of about {value} parameters; the calculator stops at {high}.",
   "issue.not_modelled": "The calculator does not cover this yet: {field}.",
   "issue.not_modelled.value": "The calculator does not cover this yet: {field} “{value}”.",
-  "about.not_modelled.hardware.server": "Memory is the same in every machine; what it costs is worked out once you say how much data you have.",
   "about.not_modelled.pricing": "Prices count once you say how much data you have: how many examples, or how many tokens in all.",
   "about.not_modelled.hardware.gpu": "How fast this card computes is not known, so there is no time and no cost.",
   "about.not_modelled.task": "How long a run of this kind takes is not worked out yet, nor what it costs.",

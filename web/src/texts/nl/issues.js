@@ -66,7 +66,6 @@ export const issues = {
   "issue.model_too_large": "De config beschrijft een model van ongeveer {value} parameters; de rekenhulp gaat tot {high}.",
   "issue.not_modelled": "Dit rekent de rekenhulp nog niet door: {field}.",
   "issue.not_modelled.value": "Dit rekent de rekenhulp nog niet door: {field} ‘{value}’.",
-  "about.not_modelled.hardware.server": "Het geheugen is in elke machine gelijk; wat het kost, volgt zodra je zegt hoeveel data je hebt.",
   "about.not_modelled.pricing": "Prijzen tellen mee zodra je zegt hoeveel data je hebt: hoeveel voorbeelden, of hoeveel tokens bij elkaar.",
   "about.not_modelled.hardware.gpu": "Hoe snel deze kaart rekent is niet bekend, dus er is geen tijd en geen prijs.",
   "about.not_modelled.task": "Hoe lang een run van deze soort duurt en wat die kost, rekent de rekenhulp nog niet uit.",
