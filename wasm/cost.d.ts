@@ -126,6 +126,8 @@ export interface Cost {
     /** Hours of work, and months of the calendar at the utilisation; null where that is never. */
     hours: { low: number | null; expected: number | null; high: number | null };
     months: { low: number | null; expected: number | null; high: number | null };
+    /** What either way has cost by `hours.expected`, where the chart's lines cross; null where that is never. */
+    cost: number | null;
     /** Hours of work until the purchase is written off. */
     lifetime_hours: number;
     formula_id: string;

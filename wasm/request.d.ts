@@ -160,15 +160,16 @@ export interface Request {
    *  one names a near one. */
   hardware?: { gpu: string; server?: string; interconnect?: string };
   /**
-   * What is trained on; hours and cost need it. `examples` or `tokens`, which are those of one epoch: with both, steps
-   * follow `examples`. Examples are `mean_tokens` long, or as long as a sequence, and longer ones are cut. `epochs` is 1
-   * unless said and may be a fraction.
+   * What is trained on; hours and cost need it. `examples` or `tokens`, which are those of one epoch: with both, `tokens`
+   * are what is trained on and, where examples share rows, what fills the steps; else steps follow `examples`. A warning
+   * `tokens_differ` says where they are more than 1 % off `examples` times `mean_tokens`. Examples are `mean_tokens` long,
+   * or as long as a sequence, and longer ones are cut. `epochs` is 1 unless said and may be a fraction.
    */
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is
    *  left out otherwise is taken from the catalog, or its line is left out of the report. No price that is paid for
-   *  machines may be 0, nor what something is divided by. Checked only where no hours are known: a note `not_modelled`
-   *  says so. Wishes that nobody meets are a warning, and leave `rented` empty. */
+   *  machines may be 0, nor what something is divided by. Where no card or no data is named they are only checked: a
+   *  note `not_modelled` says which of the two is not there. Wishes that nobody meets are a warning, and leave `rented` empty. */
   pricing?: {
     currency?: "EUR" | "USD";
     /** The only provider asked for, in any case. */

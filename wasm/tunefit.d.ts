@@ -52,9 +52,10 @@ export interface Description {
    * and those of the same form that nobody confirmed. `gpus_max`: of them it takes so many, as software counts them.
    */
   servers: { id: string; name: string; gpus: string[]; gpus_unconfirmed: string[]; gpus_max: number }[];
-  /** The choices that the core models today, of the fields of the request that a form has. */
+  /** By dotted path: what every field of the request may be whose values are words, as far as the core models them today,
+   *  and the ids of `stack` and `hardware.interconnect`; what not every card or recipe has is among them. */
   choices: Record<string, string[]>;
-  /** `{low, high}` of the numeric fields of the request that a form has. */
+  /** `{low, high}` of every field of the request that is a number, by dotted path. */
   limits: Record<string, { low: number; high: number }>;
   /** Every code that an issue may carry. */
   issue_codes: string[];
@@ -75,10 +76,11 @@ export interface TunefitModule {
   describe(): string;
 }
 
-/** The npm entry's object, both parts of the catalog read: the same functions over parsed values. A request may be any
- *  object, for faults are answered, not thrown: `satisfies Request` has the compiler look. */
+/** The npm entry's object, both parts of the catalog read: the same functions over parsed values. */
 export interface Tunefit {
-  estimate(request: Request | Record<string, unknown>): Report;
+  /** Answers every value, faults too, and never throws on one. The type is there for requests that are written out: what
+   *  `JSON.parse` gives passes as it is, and what is typed `unknown` as `value as Request`. */
+  estimate(request: Request): Report;
   describe(): Description;
 }
 

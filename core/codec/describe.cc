@@ -7,7 +7,7 @@
 
 #include "core/codec/issue_codes.h"
 #include "core/codec/json_writer.h"
-#include "core/codec/request_words.h"
+#include "core/codec/request_fields.h"
 #include "core/cost/pricing.h"
 
 namespace tunefit {
@@ -101,33 +101,22 @@ void WriteServers(JsonWriter& writer, const Market& market) {
   writer.EndList();
 }
 
+template <typename Rows>
+void WriteIds(JsonWriter& writer, std::string_view key, const Rows& rows) {
+  writer.Key(key);
+  writer.BeginList();
+  for (const auto& row : rows) writer.Text(row.id);
+  writer.EndList();
+}
+
 void WriteChoices(JsonWriter& writer, const Catalog& catalog) {
   writer.Key("choices");
   writer.BeginObject();
-  WriteTexts(writer, "task", words::kTask);
-  WriteTexts(writer, "reference", words::kReference);
-  WriteTexts(writer, "rollout.engine", words::kEngine);
-  WriteTexts(writer, "method.kind", words::modelled::kMethod);
-  WriteTexts(writer, "method.adapter_dtype", words::kAdapterDtype);
-  WriteTexts(writer, "method.modules_to_save_dtype", words::kAdapterDtype);
-  WriteTexts(writer, "method.vision_tower", words::kVisionTower);
-  WriteTexts(writer, "quantization.kind", words::kQuantization);
-  WriteTexts(writer, "quantization.prepare_kbit", words::kPrepareKbit);
-  WriteTexts(writer, "precision.weights", words::modelled::kPrecision);
-  WriteTexts(writer, "precision.compute", words::kPrecision);
-  WriteTexts(writer, "optimizer", words::modelled::kOptimizer);
-  WriteTexts(writer, "fused_kernels", words::kFusedKernels);
-  WriteTexts(writer, "batch.packing", words::kPacking);
-  WriteTexts(writer, "gradient_checkpointing", words::kCheckpointing);
-  WriteTexts(writer, "attention", words::kAttention);
-  WriteTexts(writer, "loss", words::kLoss);
-  writer.Key("stack");
-  writer.BeginList();
-  for (const CatalogStack& stack : catalog.stacks) writer.Text(stack.id);
-  writer.EndList();
-  WriteTexts(writer, "parallel.strategy", words::kStrategy);
-  WriteTexts(writer, "include", words::modelled::kInclude);
-  WriteTexts(writer, "detail", words::kDetail);
+  for (const words::WordField& field : words::kWordFields) WriteTexts(writer, field.path, field.modelled);
+  WriteIds(writer, "stack", catalog.stacks);
+  WriteIds(writer, "hardware.interconnect", catalog.interconnects);
+  WriteTexts(writer, "pricing.currency", CurrencyWords());
+  WriteTexts(writer, "pricing.term", RentalTermWords());
   writer.EndObject();
 }
 
@@ -139,38 +128,15 @@ void WriteLimit(JsonWriter& writer, std::string_view field, double low, double h
   writer.EndObject();
 }
 
-void WriteLimit(JsonWriter& writer, std::string_view field, words::Interval limits) {
-  WriteLimit(writer, field, static_cast<double>(limits.low), static_cast<double>(limits.high));
-}
-
 void WriteLimits(JsonWriter& writer) {
   writer.Key("limits");
   writer.BeginObject();
-  WriteLimit(writer, "method.rank", words::kRank);
-  WriteLimit(writer, "method.virtual_tokens", words::kVirtualTokens);
-  WriteLimit(writer, "method.dropout", 0, 1);
-  WriteLimit(writer, "optimizer_rank", words::kRank);
-  WriteLimit(writer, "batch.per_device", words::kPerDevice);
-  WriteLimit(writer, "batch.gradient_accumulation", words::kAccumulation);
-  WriteLimit(writer, "batch.sequence_length", words::kSequenceLength);
-  WriteLimit(writer, "rollout.generations", words::kGenerations);
-  WriteLimit(writer, "rollout.prompt_length", words::kSequenceLength);
-  WriteLimit(writer, "rollout.completion_length", words::kSequenceLength);
-  WriteLimit(writer, "rollout.memory_share", 0, 1);
-  WriteLimit(writer, "evaluation.per_device", words::kPerDevice);
-  WriteLimit(writer, "evaluation.examples", words::kEvaluationExamples);
-  WriteLimit(writer, "evaluation.accumulation_steps", words::kAccumulation);
-  WriteLimit(writer, "parallel.gpus", words::kGpus);
-  WriteLimit(writer, "dataset.examples", words::kExamples);
-  WriteLimit(writer, "dataset.mean_tokens", words::kSequenceLength);
-  WriteLimit(writer, "dataset.tokens", words::kDatasetTokens);
-  WriteLimit(writer, "dataset.epochs", words::kEpochs);
+  for (const auto& [path, limits] : words::kNumberFields) {
+    WriteLimit(writer, path, static_cast<double>(limits.low), static_cast<double>(limits.high));
+  }
   for (const PricingField& field : kPricingFields) {
     WriteLimit(writer, std::string("pricing.") + field.key, field.low, field.high);
   }
-  WriteLimit(writer, "pricing.trials", 0, static_cast<double>(kMostTrials));
-  WriteLimit(writer, "pricing.data_work.hours", 0, kMostWorkHours);
-  WriteLimit(writer, "pricing.data_work.rate_per_hour", 0, kMostMoney);
   writer.EndObject();
 }
 

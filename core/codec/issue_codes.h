@@ -50,6 +50,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"fp16_gradients", "Under fp16 autocast the gradient scaler refuses fp16 gradients.", ""},
     {"quantization_differs", "The pasted config is quantized with another method than the request says.",
      "value config"},
+    {"tokens_differ", "The tokens of a data set are not those of its examples together.", "value expected"},
     {"no_effect", "An option that changes nothing in this request.", "value"},
     {"length_over_context", "The length is over what the model was made for.", "value high"},
     {"length_over_positions", "The length is over the model's learned positions.", "value high"},

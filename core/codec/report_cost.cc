@@ -95,6 +95,7 @@ class CostWriter {
     writer_.Number("rent_per_hour", even->rent_per_hour);
     WriteReach("hours", even->low_hours, even->hours, even->high_hours);
     WriteReach("months", even->low_months, even->months, even->high_months);
+    WriteOrNull(writer_, "cost", even->cost);
     writer_.Number("lifetime_hours", even->lifetime_hours);
     WriteFormula("break_even");
     if (full_) WritePoints(even->points);

@@ -186,6 +186,17 @@ void WriteParallel(JsonWriter& writer, const ParallelFields& parallel) {
   writer.EndObject();
 }
 
+void WriteDataset(JsonWriter& writer, const DatasetFields& dataset) {
+  if (!dataset.given) return;
+  writer.Key("dataset");
+  writer.BeginObject();
+  Write(writer, "examples", dataset.examples);
+  Write(writer, "mean_tokens", dataset.mean_tokens);
+  Write(writer, "tokens", dataset.tokens);
+  Write(writer, "epochs", dataset.epochs);
+  writer.EndObject();
+}
+
 void WriteHardwareField(JsonWriter& writer, const RequestFields& request) {
   if (!request.gpu) return;
   writer.Key("hardware");
@@ -226,7 +237,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   Write(writer, "include", request.include);
   Write(writer, "detail", request.detail);
   WriteHardwareField(writer, request);
-  Write(writer, "dataset", request.dataset);
+  WriteDataset(writer, request.dataset);
   Write(writer, "pricing", request.pricing);
   writer.EndObject();
 }

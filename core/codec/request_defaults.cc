@@ -77,6 +77,7 @@ class Completer {
   void CompleteCheckpointing();
   void CompleteParallel();
   void CompleteZero();
+  void CompleteDataset();
 
  private:
   RequestFields& request_;
@@ -377,6 +378,19 @@ void Completer::CompleteParallel() {
   Take(parallel.expert_tensor, {}, *parallel.gpus % group == 0 ? tensor : 1, "parallel.expert_tensor");
 }
 
+/// One epoch; and of examples without a length, or tokens that are so many padded ones, that each fills a sequence.
+void Completer::CompleteDataset() {
+  DatasetFields& dataset = request_.dataset;
+  if (!dataset.examples && !dataset.tokens) return;
+  const bool padded = *request_.batch.packing == "none";
+  const bool needs_length = dataset.examples ? !dataset.tokens : padded;
+  if (needs_length) {
+    const auto length = static_cast<double>(*request_.batch.sequence_length);
+    Take(dataset.mean_tokens, length, "dataset.mean_tokens");
+  }
+  Take(dataset.epochs, 1, "dataset.epochs");
+}
+
 /// Of a year, where that is all that is known, the middle.
 std::string MonthOf(Word version) { return IsYear(version) ? Join({version, "-07"}) : std::string(version); }
 
@@ -430,6 +444,7 @@ void CompleteRequest(RequestReading& reading, const HfConfig& config) {
   completer.CompleteEvaluation();
   completer.CompleteTraining();
   completer.CompleteParallel();
+  completer.CompleteDataset();
 }
 
 }  // namespace tunefit

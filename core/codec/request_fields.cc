@@ -11,25 +11,19 @@ namespace tunefit {
 namespace {
 
 using Known = const std::string_view[];
-using Words = std::span<const std::string_view>;
 
-Field<Word> ReadWord(const ObjectReader& object, std::string_view key, Words words) {
-  const auto index = object.Choice(key, words);
-  return index ? Field<Word>(words[*index]) : Field<Word>();
-}
-
-Field<std::int64_t> ReadCount(const ObjectReader& object, std::string_view key, words::Interval limits) {
-  return object.Count(key, limits.low, limits.high);
-}
+/// What a member is called in its object: the last part of its path.
+std::string_view KeyOf(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
 /// A list of known words, each once.
-Field<std::vector<Word>> ReadWords(const ObjectReader& object, std::string_view key, Words known) {
+Field<std::vector<Word>> ReadWords(const ObjectReader& object, const words::WordField& field) {
+  const std::string_view key = KeyOf(field.path);
   auto texts = object.Texts(key);
   if (!texts) return {};
   for (std::size_t i = 0; i < texts->size(); ++i) {
     bool found = false;
-    for (const std::string_view word : known) found = found || word == (*texts)[i];
-    if (!found) object.UnknownValue(Join({key, ".", std::to_string(i)}), (*texts)[i], known);
+    for (const std::string_view word : field.known) found = found || word == (*texts)[i];
+    if (!found) object.UnknownValue(Join({key, ".", std::to_string(i)}), (*texts)[i], field.known);
   }
   return texts;
 }
@@ -38,8 +32,7 @@ Field<Targets> ReadTargets(const ObjectReader& method) {
   const JsonValue* value = method.Find("target_modules");
   if (value == nullptr) return {};
   if (value->kind == JsonKind::kText) {
-    static constexpr Known kWords = {"all-linear"};
-    if (!method.Choice("target_modules", kWords)) return {};
+    if (!ReadWord(method, words::WordsAt("method.target_modules"))) return {};
     return Targets{.all_linear = true, .modules = {}};
   }
   if (value->kind != JsonKind::kList) {
@@ -62,7 +55,7 @@ const JsonValue* ReadRankPattern(const ObjectReader& method) {
   const ObjectReader pattern(method, "rank_pattern");
   bool whole = true;
   for (const JsonMember& member : written->members) {
-    whole = ReadCount(pattern, member.key, words::kRank).has_value() && whole;
+    whole = pattern.Count(member.key, words::kRank.low, words::kRank.high).has_value() && whole;
   }
   return whole ? written : nullptr;
 }
@@ -76,19 +69,19 @@ MethodFields ReadMethod(const ObjectReader& request) {
   method.RefuseUnknown(kKnown);
   method.Require("kind");
   MethodFields fields;
-  fields.kind = ReadWord(method, "kind", words::kMethod);
-  fields.trainable_layers = ReadCount(method, "trainable_layers", words::kTrainableLayers);
-  fields.virtual_tokens = ReadCount(method, "virtual_tokens", words::kVirtualTokens);
-  fields.rank = ReadCount(method, "rank", words::kRank);
+  fields.kind = ReadWord(method, words::WordsAt("method.kind"));
+  fields.trainable_layers = ReadCount(method, words::NumberAt("method.trainable_layers"));
+  fields.virtual_tokens = ReadCount(method, words::NumberAt("method.virtual_tokens"));
+  fields.rank = ReadCount(method, words::NumberAt("method.rank"));
   fields.rank_pattern = ReadRankPattern(method);
   fields.target_modules = ReadTargets(method);
   fields.feedforward_modules = method.Texts("feedforward_modules");
   fields.modules_to_save = method.Texts("modules_to_save");
-  fields.dropout = method.Number("dropout", 0, 1);
-  fields.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);
-  fields.modules_to_save_dtype = ReadWord(method, "modules_to_save_dtype", words::kAdapterDtype);
+  fields.dropout = ReadNumber(method, words::NumberAt("method.dropout"));
+  fields.adapter_dtype = ReadWord(method, words::WordsAt("method.adapter_dtype"));
+  fields.modules_to_save_dtype = ReadWord(method, words::WordsAt("method.modules_to_save_dtype"));
   fields.dora = method.Flag("dora");
-  fields.vision_tower = ReadWord(method, "vision_tower", words::kVisionTower);
+  fields.vision_tower = ReadWord(method, words::WordsAt("method.vision_tower"));
   return fields;
 }
 
@@ -100,11 +93,11 @@ QuantizationFields ReadQuantization(const ObjectReader& request, bool needs_kind
   const ObjectReader quantization(request, "quantization");
   quantization.RefuseUnknown(kKnown);
   if (needs_kind) quantization.Require("kind");
-  fields.kind = ReadWord(quantization, "kind", words::kQuantization);
-  fields.bits = ReadCount(quantization, "bits", words::kBits);
-  fields.group_size = ReadCount(quantization, "group_size", words::kGroupSize);
+  fields.kind = ReadWord(quantization, words::WordsAt("quantization.kind"));
+  fields.bits = ReadCount(quantization, words::NumberAt("quantization.bits"));
+  fields.group_size = ReadCount(quantization, words::NumberAt("quantization.group_size"));
   fields.double_quant = quantization.Flag("double_quant");
-  fields.prepare_kbit = ReadWord(quantization, "prepare_kbit", words::kPrepareKbit);
+  fields.prepare_kbit = ReadWord(quantization, words::WordsAt("quantization.prepare_kbit"));
   return fields;
 }
 
@@ -113,11 +106,11 @@ PrecisionFields ReadPrecision(const ObjectReader& request) {
   const ObjectReader precision(request, "precision");
   precision.RefuseUnknown(kKnown);
   PrecisionFields fields;
-  fields.weights = ReadWord(precision, "weights", words::kPrecision);
-  fields.compute = ReadWord(precision, "compute", words::kPrecision);
+  fields.weights = ReadWord(precision, words::WordsAt("precision.weights"));
+  fields.compute = ReadWord(precision, words::WordsAt("precision.compute"));
   fields.autocast = precision.Flag("autocast");
   fields.master_weights = precision.Flag("master_weights");
-  fields.optimizer_states = ReadWord(precision, "optimizer_states", words::kAdapterDtype);
+  fields.optimizer_states = ReadWord(precision, words::WordsAt("precision.optimizer_states"));
   return fields;
 }
 
@@ -127,10 +120,10 @@ BatchFields ReadBatch(const ObjectReader& request) {
   const ObjectReader batch(request, "batch");
   batch.RefuseUnknown(kKnown);
   BatchFields fields;
-  fields.per_device = ReadCount(batch, "per_device", words::kPerDevice);
-  fields.gradient_accumulation = ReadCount(batch, "gradient_accumulation", words::kAccumulation);
-  fields.sequence_length = ReadCount(batch, "sequence_length", words::kSequenceLength);
-  fields.packing = ReadWord(batch, "packing", words::kPacking);
+  fields.per_device = ReadCount(batch, words::NumberAt("batch.per_device"));
+  fields.gradient_accumulation = ReadCount(batch, words::NumberAt("batch.gradient_accumulation"));
+  fields.sequence_length = ReadCount(batch, words::NumberAt("batch.sequence_length"));
+  fields.packing = ReadWord(batch, words::WordsAt("batch.packing"));
   fields.length_varies = batch.Flag("length_varies");
   return fields;
 }
@@ -142,12 +135,12 @@ RolloutFields ReadRollout(const ObjectReader& request) {
   rollout.RefuseUnknown(kKnown);
   RolloutFields fields;
   fields.given = rollout.present();
-  fields.generations = ReadCount(rollout, "generations", words::kGenerations);
-  fields.prompt_length = ReadCount(rollout, "prompt_length", words::kSequenceLength);
-  fields.completion_length = ReadCount(rollout, "completion_length", words::kSequenceLength);
+  fields.generations = ReadCount(rollout, words::NumberAt("rollout.generations"));
+  fields.prompt_length = ReadCount(rollout, words::NumberAt("rollout.prompt_length"));
+  fields.completion_length = ReadCount(rollout, words::NumberAt("rollout.completion_length"));
   fields.colocated = rollout.Flag("colocated");
-  fields.engine = ReadWord(rollout, "engine", words::kEngine);
-  fields.memory_share = rollout.Number("memory_share", 0, 1);
+  fields.engine = ReadWord(rollout, words::WordsAt("rollout.engine"));
+  fields.memory_share = ReadNumber(rollout, words::NumberAt("rollout.memory_share"));
   return fields;
 }
 
@@ -157,9 +150,9 @@ EvaluationFields ReadEvaluation(const ObjectReader& request) {
   evaluation.RefuseUnknown(kKnown);
   EvaluationFields fields;
   fields.given = evaluation.present();
-  fields.per_device = ReadCount(evaluation, "per_device", words::kPerDevice);
-  fields.examples = ReadCount(evaluation, "examples", words::kEvaluationExamples);
-  fields.accumulation_steps = ReadCount(evaluation, "accumulation_steps", words::kAccumulation);
+  fields.per_device = ReadCount(evaluation, words::NumberAt("evaluation.per_device"));
+  fields.examples = ReadCount(evaluation, words::NumberAt("evaluation.examples"));
+  fields.accumulation_steps = ReadCount(evaluation, words::NumberAt("evaluation.accumulation_steps"));
   fields.keeps_logits = evaluation.Flag("keeps_logits");
   return fields;
 }
@@ -173,9 +166,9 @@ CheckpointingFields ReadCheckpointing(const ObjectReader& request) {
     const ObjectReader checkpointing(request, "gradient_checkpointing");
     checkpointing.RefuseUnknown(kKnown);
     checkpointing.Require("every");
-    fields.every = ReadCount(checkpointing, "every", words::kTrainableLayers);
+    fields.every = ReadCount(checkpointing, words::NumberAt("gradient_checkpointing.every"));
   } else if (value->kind == JsonKind::kText) {
-    fields.kind = ReadWord(request, "gradient_checkpointing", words::kCheckpointing);
+    fields.kind = ReadWord(request, words::WordsAt("gradient_checkpointing"));
   } else {
     request.WrongType("gradient_checkpointing", *value, "a text or {\"every\": n}");
   }
@@ -196,15 +189,16 @@ ZeroFields ReadZero(const ObjectReader& parallel) {
   zero.RefuseUnknown(kKnown);
   ZeroFields fields;
   fields.given = zero.present();
-  fields.reduce_bucket_size = ReadCount(zero, "reduce_bucket_size", words::kBucket);
+  fields.reduce_bucket_size = ReadCount(zero, words::NumberAt("parallel.zero.reduce_bucket_size"));
   fields.overlap_comm = zero.Flag("overlap_comm");
   fields.contiguous_gradients = zero.Flag("contiguous_gradients");
-  fields.stage3_prefetch_bucket_size = ReadCount(zero, "stage3_prefetch_bucket_size", words::kElements);
-  fields.stage3_param_persistence_threshold = ReadCount(zero, "stage3_param_persistence_threshold", words::kElements);
-  fields.stage3_max_live_parameters = ReadCount(zero, "stage3_max_live_parameters", words::kElements);
-  fields.stage3_max_reuse_distance = ReadCount(zero, "stage3_max_reuse_distance", words::kElements);
-  fields.sub_group_size = ReadCount(zero, "sub_group_size", words::kBucket);
-  fields.zero_hpz_partition_size = ReadCount(zero, "zero_hpz_partition_size", words::kGpus);
+  fields.stage3_prefetch_bucket_size = ReadCount(zero, words::NumberAt("parallel.zero.stage3_prefetch_bucket_size"));
+  fields.stage3_param_persistence_threshold =
+      ReadCount(zero, words::NumberAt("parallel.zero.stage3_param_persistence_threshold"));
+  fields.stage3_max_live_parameters = ReadCount(zero, words::NumberAt("parallel.zero.stage3_max_live_parameters"));
+  fields.stage3_max_reuse_distance = ReadCount(zero, words::NumberAt("parallel.zero.stage3_max_reuse_distance"));
+  fields.sub_group_size = ReadCount(zero, words::NumberAt("parallel.zero.sub_group_size"));
+  fields.zero_hpz_partition_size = ReadCount(zero, words::NumberAt("parallel.zero.zero_hpz_partition_size"));
   return fields;
 }
 
@@ -229,26 +223,26 @@ ParallelFields ReadParallel(const ObjectReader& request) {
   const ObjectReader parallel(request, "parallel");
   parallel.RefuseUnknown(kKnown);
   ParallelFields fields;
-  fields.gpus = ReadCount(parallel, "gpus", words::kGpus);
-  fields.gpus_per_node = ReadCount(parallel, "gpus_per_node", words::kGpus);
-  fields.strategy = ReadWord(parallel, "strategy", words::kStrategy);
+  fields.gpus = ReadCount(parallel, words::NumberAt("parallel.gpus"));
+  fields.gpus_per_node = ReadCount(parallel, words::NumberAt("parallel.gpus_per_node"));
+  fields.strategy = ReadWord(parallel, words::WordsAt("parallel.strategy"));
   fields.reshard_after_forward = parallel.Flag("reshard_after_forward");
-  fields.reduce_dtype = ReadWord(parallel, "reduce_dtype", words::kPrecision);
-  fields.tensor = ReadCount(parallel, "tensor", words::kGpus);
+  fields.reduce_dtype = ReadWord(parallel, words::WordsAt("parallel.reduce_dtype"));
+  fields.tensor = ReadCount(parallel, words::NumberAt("parallel.tensor"));
   fields.sequence_parallel = parallel.Flag("sequence_parallel");
-  fields.pipeline = ReadCount(parallel, "pipeline", words::kGpus);
-  fields.interleave = ReadCount(parallel, "interleave", words::kGpus);
-  fields.context = ReadCount(parallel, "context", words::kGpus);
-  fields.expert = ReadCount(parallel, "expert", words::kGpus);
-  fields.expert_tensor = ReadCount(parallel, "expert_tensor", words::kGpus);
-  fields.shard = ReadCount(parallel, "shard", words::kGpus);
+  fields.pipeline = ReadCount(parallel, words::NumberAt("parallel.pipeline"));
+  fields.interleave = ReadCount(parallel, words::NumberAt("parallel.interleave"));
+  fields.context = ReadCount(parallel, words::NumberAt("parallel.context"));
+  fields.expert = ReadCount(parallel, words::NumberAt("parallel.expert"));
+  fields.expert_tensor = ReadCount(parallel, words::NumberAt("parallel.expert_tensor"));
+  fields.shard = ReadCount(parallel, words::NumberAt("parallel.shard"));
   fields.gradient_as_bucket_view = parallel.Flag("gradient_as_bucket_view");
   fields.zero = ReadZero(parallel);
   const ObjectReader offload(parallel, "offload");
   offload.RefuseUnknown(kOffloadKnown);
   fields.offload = offload.present();
-  fields.offload_optimizer = ReadWord(offload, "optimizer", words::kOffload);
-  fields.offload_parameters = ReadWord(offload, "parameters", words::kOffload);
+  fields.offload_optimizer = ReadWord(offload, words::WordsAt("parallel.offload.optimizer"));
+  fields.offload_parameters = ReadWord(offload, words::WordsAt("parallel.offload.parameters"));
   return fields;
 }
 
@@ -279,7 +273,7 @@ void ReadModel(const ObjectReader& request, RequestFields& fields) {
   model.Require("config");
   fields.model_config = model.Object("config");
   fields.model_name = model.Text("name");
-  fields.model_parameters = model.Count("parameters", 1, 100000000000000);
+  fields.model_parameters = ReadCount(model, words::NumberAt("model.parameters"));
 }
 
 void ReadHardware(const ObjectReader& request, RequestFields& fields) {
@@ -295,15 +289,15 @@ void ReadHardware(const ObjectReader& request, RequestFields& fields) {
 /// The fields that requests and stack defaults share.
 void ReadTraining(const ObjectReader& request, RequestFields& fields) {
   fields.precision = ReadPrecision(request);
-  fields.optimizer = ReadWord(request, "optimizer", words::kOptimizer);
-  fields.optimizer_rank = ReadCount(request, "optimizer_rank", words::kRank);
+  fields.optimizer = ReadWord(request, words::WordsAt("optimizer"));
+  fields.optimizer_rank = ReadCount(request, words::NumberAt("optimizer_rank"));
   fields.optimizer_in_backward = request.Flag("optimizer_in_backward");
   fields.batch = ReadBatch(request);
   fields.checkpointing = ReadCheckpointing(request);
-  fields.attention = ReadWord(request, "attention", words::kAttention);
-  fields.loss = ReadWord(request, "loss", words::kLoss);
+  fields.attention = ReadWord(request, words::WordsAt("attention"));
+  fields.loss = ReadWord(request, words::WordsAt("loss"));
   fields.compile = request.Flag("compile");
-  fields.fused_kernels = ReadWords(request, "fused_kernels", words::kFusedKernels);
+  fields.fused_kernels = ReadWords(request, words::WordsAt("fused_kernels"));
 }
 
 void ReadStack(const ObjectReader& request, RequestFields& fields) {
@@ -317,6 +311,20 @@ void ReadStack(const ObjectReader& request, RequestFields& fields) {
 }
 
 }  // namespace
+
+Field<Word> ReadWord(const ObjectReader& object, const words::WordField& field) {
+  const auto index = object.Choice(KeyOf(field.path), field.known);
+  return index ? Field<Word>(field.known[*index]) : Field<Word>();
+}
+
+Field<std::int64_t> ReadCount(const ObjectReader& object, const words::NumberField& field) {
+  return object.Count(KeyOf(field.path), field.limits.low, field.limits.high);
+}
+
+Field<double> ReadNumber(const ObjectReader& object, const words::NumberField& field) {
+  return object.Number(KeyOf(field.path), static_cast<double>(field.limits.low),
+                       static_cast<double>(field.limits.high));
+}
 
 bool IsYear(std::string_view text) { return IsMonth(Join({text, "-01"})); }
 
@@ -359,10 +367,10 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
   RequestFields fields;
   request.RefuseUnknown(kKnown);
   request.Require("version");
-  request.Count("version", 1, 1);
+  ReadCount(request, words::NumberAt("version"));
   ReadModel(request, fields);
-  fields.task = ReadWord(request, "task", words::kTask);
-  fields.reference = ReadWord(request, "reference", words::kReference);
+  fields.task = ReadWord(request, words::WordsAt("task"));
+  fields.reference = ReadWord(request, words::WordsAt("reference"));
   fields.rollout = ReadRollout(request);
   fields.evaluation = ReadEvaluation(request);
   fields.method = ReadMethod(request);
@@ -370,10 +378,11 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
   ReadTraining(request, fields);
   ReadStack(request, fields);
   fields.parallel = ReadParallel(request);
-  fields.include = ReadWords(request, "include", words::kInclude);
-  fields.detail = ReadWord(request, "detail", words::kDetail);
+  fields.include = ReadWords(request, words::WordsAt("include"));
+  fields.detail = ReadWord(request, words::WordsAt("detail"));
   if (request.Find("hardware") != nullptr) ReadHardware(request, fields);
-  ReadPassedOn(request, fields);
+  fields.dataset = ReadDataset(request);
+  ReadPricing(request, fields);
   return fields;
 }
 
@@ -399,9 +408,9 @@ RequestFields ReadStackDefaults(const ObjectReader& defaults) {
   ReadTraining(defaults, fields);
   const ObjectReader method(defaults, "method");
   method.RefuseUnknown(kMethodKnown);
-  fields.method.rank = ReadCount(method, "rank", words::kRank);
-  fields.method.dropout = method.Number("dropout", 0, 1);
-  fields.method.adapter_dtype = ReadWord(method, "adapter_dtype", words::kAdapterDtype);
+  fields.method.rank = ReadCount(method, words::NumberAt("method.rank"));
+  fields.method.dropout = ReadNumber(method, words::NumberAt("method.dropout"));
+  fields.method.adapter_dtype = ReadWord(method, words::WordsAt("method.adapter_dtype"));
   fields.method.dora = method.Flag("dora");
   const ObjectReader parallel(defaults, "parallel");
   parallel.RefuseUnknown(kParallelKnown);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/codec/json_reader.h"
+#include "core/codec/request_words.h"
 #include "core/cost/pricing.h"
 #include "core/time/run.h"
 
@@ -94,6 +95,14 @@ struct ParallelFields {
   Field<Word> offload_optimizer, offload_parameters;
 };
 
+struct DatasetFields {
+  bool given = false;
+  Field<std::int64_t> examples;
+  Field<double> mean_tokens;
+  Field<std::int64_t> tokens;
+  Field<double> epochs;
+};
+
 /// The request as written: every field of the contract with its type and words checked, nothing decided. The completed
 /// request has the same shape with the defaults filled in. Views point into the tree that was read.
 struct RequestFields {
@@ -119,20 +128,27 @@ struct RequestFields {
   Field<std::vector<Word>> include;
   Field<Word> detail;
   Field<Word> gpu, server, interconnect;
-  /// Checked and passed on as written: they do not change memory.
-  const JsonValue *dataset = nullptr, *pricing = nullptr;
-  Pricing prices;  ///< `pricing`, read; what a number without a fault says is within its limits
+  DatasetFields dataset;
+  const JsonValue* pricing = nullptr;  ///< passed on as written
+  Pricing prices;                      ///< `pricing`, read; what a number without a fault says is within its limits
 };
 
 /// Reads the members of a request. All faults are added to the reader's issues.
 RequestFields ReadRequestFields(const ObjectReader& request);
 
+/// A member of `object` that a table of request_words.h has, under the last part of its path.
+Field<Word> ReadWord(const ObjectReader& object, const words::WordField& field);
+Field<std::int64_t> ReadCount(const ObjectReader& object, const words::NumberField& field);
+Field<double> ReadNumber(const ObjectReader& object, const words::NumberField& field);
+
+/// The words of `pricing.currency` and `pricing.term`, in the order of their kinds.
+std::vector<Word> CurrencyWords();
+std::vector<Word> RentalTermWords();
+
 /// Reads `pricing`: every number within core/cost's limits, which are over 0 for whatever something is divided by.
 void ReadPricing(const ObjectReader& request, RequestFields& fields);
-/// Reads what is checked and passed on: `dataset`, and `pricing`.
-void ReadPassedOn(const ObjectReader& request, RequestFields& fields);
-/// The `dataset` that ReadPassedOn checked, or null.
-Dataset DatasetOf(const JsonValue* dataset);
+DatasetFields ReadDataset(const ObjectReader& request);
+Dataset DatasetOf(const DatasetFields& fields);
 
 /// Reads the `defaults` of a stack in the catalog: the same fields, except `method.target_modules`, which is by model
 /// type and left to the catalog.

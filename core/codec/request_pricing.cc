@@ -18,16 +18,10 @@ constexpr auto kKnown = [] {
 }();
 
 void ReadWishes(const ObjectReader& pricing, Pricing& read) {
-  static constexpr std::array kCurrencies = {Currency::kEur, Currency::kUsd};
-  const std::array names = {CurrencyName(Currency::kEur), CurrencyName(Currency::kUsd)};
-  if (const auto choice = pricing.Choice("currency", names)) read.currency = kCurrencies[*choice];
+  if (const auto choice = pricing.Choice("currency", CurrencyWords())) read.currency = static_cast<Currency>(*choice);
   read.provider = pricing.Text("provider").value_or("");
   read.region = pricing.Text("region").value_or("");
-  std::array<std::string_view, kRentalTermCount> terms;
-  for (int i = 0; i < kRentalTermCount; ++i) {
-    terms[static_cast<std::size_t>(i)] = RentalTermName(static_cast<RentalTerm>(i));
-  }
-  if (const auto choice = pricing.Choice("term", terms)) read.term = static_cast<RentalTerm>(*choice);
+  if (const auto choice = pricing.Choice("term", RentalTermWords())) read.term = static_cast<RentalTerm>(*choice);
 }
 
 void ReadDataWork(const ObjectReader& pricing, Pricing& read) {
@@ -37,11 +31,19 @@ void ReadDataWork(const ObjectReader& pricing, Pricing& read) {
   work.RefuseUnknown(kWork);
   work.Require("hours");
   work.Require("rate_per_hour");
-  read.data_work = DataWork{work.Number("hours", 0, kMostWorkHours).value_or(0),
-                            work.Number("rate_per_hour", 0, kMostMoney).value_or(0)};
+  read.data_work = DataWork{ReadNumber(work, words::NumberAt("pricing.data_work.hours")).value_or(0),
+                            ReadNumber(work, words::NumberAt("pricing.data_work.rate_per_hour")).value_or(0)};
 }
 
 }  // namespace
+
+std::vector<Word> CurrencyWords() { return {CurrencyName(Currency::kEur), CurrencyName(Currency::kUsd)}; }
+
+std::vector<Word> RentalTermWords() {
+  std::vector<Word> terms;
+  for (int i = 0; i < kRentalTermCount; ++i) terms.push_back(RentalTermName(static_cast<RentalTerm>(i)));
+  return terms;
+}
 
 void ReadPricing(const ObjectReader& request, RequestFields& fields) {
   fields.pricing = request.Find("pricing");
@@ -53,7 +55,7 @@ void ReadPricing(const ObjectReader& request, RequestFields& fields) {
   for (const PricingField& field : kPricingFields) {
     read.*field.value = pricing.Number(field.key, field.low, field.high);
   }
-  read.trials = pricing.Count("trials", 0, kMostTrials);
+  read.trials = ReadCount(pricing, words::NumberAt("pricing.trials"));
   ReadDataWork(pricing, read);
 }
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "core/codec/request_recipe.h"
@@ -149,15 +150,35 @@ void NoteWithoutEffect(RequestReading& reading) {
   NoteParallel(reading, request.parallel);
 }
 
+/// Two counts of the same tokens. Both have a use, so neither is dropped: by the one rows are filled and prices by the
+/// token reckoned, by the other rows are counted.
+void CompareTokens(RequestReading& reading) {
+  constexpr double kRounding = 0.01;  // of a mean that somebody wrote down
+  const Dataset& data = reading.dataset;
+  if (!data.examples || !data.tokens || !data.mean_tokens) return;
+  const double counted = *data.examples * *data.mean_tokens;
+  if (std::fabs(*data.tokens - counted) <= kRounding * counted) return;
+  const std::string value = NumberText(*data.tokens);
+  const std::string expected = NumberText(counted);
+  const bool packed = reading.workload.batch.packing != Packing::kNone;
+  AddIssue(
+      reading.issues, "tokens_differ", "dataset.tokens",
+      Join({"dataset.examples of dataset.mean_tokens are ", expected, " tokens, not ", value, "; ",
+            packed ? "dataset.tokens is taken." : "steps follow the examples, and what is trained on the tokens."}),
+      {{"value", value}, {"expected", expected}}, Severity::kWarning);
+}
+
 /// Fields of the contract whose part of the report does not exist yet; a cost needs hours, and these a card and data.
 void NoteUnused(RequestReading& reading) {
-  const RequestFields& request = reading.completed;
-  const auto note = [&](const char* field, bool present) {
-    if (!present) return;
-    AddIssue(reading.issues, "not_modelled", field, Join({field, " is not used yet."}), {}, Severity::kNote);
-  };
-  const bool costed = reading.gpu != nullptr && (reading.dataset.examples || reading.dataset.tokens);
-  note("pricing", request.pricing != nullptr && !costed);
+  const bool has_data = reading.dataset.examples || reading.dataset.tokens;
+  if (reading.completed.pricing != nullptr && !(reading.gpu != nullptr && has_data)) {
+    const char* data = has_data ? "" : "dataset.examples or dataset.tokens";
+    const char* card = reading.gpu != nullptr ? "" : "hardware.gpu";
+    const char* both = *data != '\0' && *card != '\0' ? ", and " : "";
+    AddIssue(reading.issues, "not_modelled", "pricing",
+             Join({"pricing has no effect without the hours of a run, for which there is no ", data, both, card, "."}),
+             {}, Severity::kNote);
+  }
   if (reading.gpu == nullptr) return;
   const auto untimed = [&](const char* field, const char* why) {
     AddIssue(reading.issues, "not_modelled", field, why, {}, Severity::kNote);
@@ -190,6 +211,7 @@ void RemarkOn(RequestReading& reading, const HfConfig& config) {
   CheckAttentionDtype(reading);
   CheckScaler(reading);
   NoteWithoutEffect(reading);
+  CompareTokens(reading);
   NoteUnused(reading);
 }
 

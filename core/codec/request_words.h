@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/cost/pricing.h"
+
 // The words and limits of the request, as wasm/tunefit.d.ts has them. What stands here but is not modelled yet gets an
 // issue `not_modelled`; what does not stand here gets `unknown_value`.
 
@@ -16,6 +18,8 @@ inline constexpr std::array<std::string_view, 4> kReference = {"none", "copy", "
 inline constexpr std::array<std::string_view, 2> kEngine = {"transformers", "vllm"};
 inline constexpr std::array<std::string_view, 6> kMethod = {"full", "freeze",        "lora",
                                                             "ia3",  "prompt_tuning", "prefix_tuning"};
+/// Instead of a list of modules.
+inline constexpr std::array<std::string_view, 1> kTargets = {"all-linear"};
 inline constexpr std::array<std::string_view, 3> kAdapterDtype = {"fp32", "bf16", "fp16"};
 inline constexpr std::array<std::string_view, 7> kQuantization = {"nf4", "fp4", "int8", "gptq", "awq", "hqq", "fp8"};
 inline constexpr std::array<std::string_view, 2> kVisionTower = {"frozen", "trained"};
@@ -96,7 +100,8 @@ inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
 /// All but those for other accelerators than GPUs, which are the last two.
 inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);
-inline constexpr std::array<std::string_view, 3> kInclude = {"limits", "timeline", "ranks"};
+/// All but advice.
+inline constexpr std::array<std::string_view, 4> kInclude = {"limits", "timeline", "ranks", "scaling"};
 
 }  // namespace modelled
 
@@ -126,5 +131,120 @@ inline constexpr Interval kVirtualTokens = {1, 65536};
 /// Numbers of parameters, in DeepSpeed's settings: what may be switched off, and what may not.
 inline constexpr Interval kElements = {0, 1000000000000000};
 inline constexpr Interval kBucket = {1, 1000000000000000};
+inline constexpr Interval kParameters = {1, 100000000000000};
+inline constexpr Interval kShare = {0, 1};
+
+/// A field whose values are words: those that are read, and those of them that are modelled.
+struct WordField {
+  std::string_view path;
+  std::span<const std::string_view> known, modelled;
+
+  constexpr WordField(std::string_view at, std::span<const std::string_view> all) : WordField(at, all, all) {}
+  constexpr WordField(std::string_view at, std::span<const std::string_view> all,
+                      std::span<const std::string_view> some)
+      : path(at), known(all), modelled(some) {}
+};
+
+/// A field that is a number, and its limits.
+struct NumberField {
+  std::string_view path;
+  Interval limits;
+};
+
+// Every such field of a request, but those whose words or limits core/cost and the catalog have: the reader reads by
+// these tables and the description is written from them.
+
+inline constexpr WordField kWordFields[] = {
+    {"task", kTask},
+    {"reference", kReference},
+    {"rollout.engine", kEngine},
+    {"method.kind", kMethod, modelled::kMethod},
+    {"method.target_modules", kTargets},
+    {"method.adapter_dtype", kAdapterDtype},
+    {"method.modules_to_save_dtype", kAdapterDtype},
+    {"method.vision_tower", kVisionTower},
+    {"quantization.kind", kQuantization},
+    {"quantization.prepare_kbit", kPrepareKbit},
+    {"precision.weights", kPrecision, modelled::kPrecision},
+    {"precision.compute", kPrecision},
+    {"precision.optimizer_states", kAdapterDtype},
+    {"optimizer", kOptimizer, modelled::kOptimizer},
+    {"fused_kernels", kFusedKernels},
+    {"batch.packing", kPacking},
+    {"gradient_checkpointing", kCheckpointing},
+    {"attention", kAttention},
+    {"loss", kLoss},
+    {"parallel.strategy", kStrategy},
+    {"parallel.reduce_dtype", kPrecision},
+    {"parallel.offload.optimizer", kOffload},
+    {"parallel.offload.parameters", kOffload},
+    {"include", kInclude, modelled::kInclude},
+    {"detail", kDetail},
+};
+
+inline constexpr NumberField kNumberFields[] = {
+    {"version", {1, 1}},
+    {"model.parameters", kParameters},
+    {"method.trainable_layers", kTrainableLayers},
+    {"method.virtual_tokens", kVirtualTokens},
+    {"method.rank", kRank},
+    {"method.dropout", kShare},
+    {"quantization.bits", kBits},
+    {"quantization.group_size", kGroupSize},
+    {"optimizer_rank", kRank},
+    {"batch.per_device", kPerDevice},
+    {"batch.gradient_accumulation", kAccumulation},
+    {"batch.sequence_length", kSequenceLength},
+    {"gradient_checkpointing.every", kTrainableLayers},
+    {"rollout.generations", kGenerations},
+    {"rollout.prompt_length", kSequenceLength},
+    {"rollout.completion_length", kSequenceLength},
+    {"rollout.memory_share", kShare},
+    {"evaluation.per_device", kPerDevice},
+    {"evaluation.examples", kEvaluationExamples},
+    {"evaluation.accumulation_steps", kAccumulation},
+    {"parallel.gpus", kGpus},
+    {"parallel.gpus_per_node", kGpus},
+    {"parallel.tensor", kGpus},
+    {"parallel.pipeline", kGpus},
+    {"parallel.interleave", kGpus},
+    {"parallel.context", kGpus},
+    {"parallel.expert", kGpus},
+    {"parallel.expert_tensor", kGpus},
+    {"parallel.shard", kGpus},
+    {"parallel.zero.reduce_bucket_size", kBucket},
+    {"parallel.zero.stage3_prefetch_bucket_size", kElements},
+    {"parallel.zero.stage3_param_persistence_threshold", kElements},
+    {"parallel.zero.stage3_max_live_parameters", kElements},
+    {"parallel.zero.stage3_max_reuse_distance", kElements},
+    {"parallel.zero.sub_group_size", kBucket},
+    {"parallel.zero.zero_hpz_partition_size", kGpus},
+    {"dataset.examples", kExamples},
+    {"dataset.mean_tokens", kSequenceLength},
+    {"dataset.tokens", kDatasetTokens},
+    {"dataset.epochs", kEpochs},
+    {"pricing.trials", {0, kMostTrials}},
+    {"pricing.data_work.hours", {0, static_cast<std::int64_t>(kMostWorkHours)}},
+    {"pricing.data_work.rate_per_hour", {0, static_cast<std::int64_t>(kMostMoney)}},
+};
+
+/// Cannot run where a constant is computed: the compiler refuses a path that no table has.
+void NoTableHasThisPath();
+
+consteval const WordField& WordsAt(std::string_view path) {
+  for (const WordField& field : kWordFields) {
+    if (field.path == path) return field;
+  }
+  NoTableHasThisPath();
+  return kWordFields[0];
+}
+
+consteval const NumberField& NumberAt(std::string_view path) {
+  for (const NumberField& field : kNumberFields) {
+    if (field.path == path) return field;
+  }
+  NoTableHasThisPath();
+  return kNumberFields[0];
+}
 
 }  // namespace tunefit::words

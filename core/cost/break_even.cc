@@ -43,6 +43,7 @@ BreakEven BreakEvenOf(const RentedLine& rent, const BoughtCost& bought) {
   if (result.hours) {
     const bool in_time = *result.hours <= result.lifetime_hours;
     result.state = in_time ? BreakEvenState::kReached : BreakEvenState::kAfterLifetime;
+    result.cost = BreakEvenAt(*result.hours, rent.price_per_hour, price, running).rented;
   }
   // As far again as the place where the curves meet, where they do.
   const double end = result.state == BreakEvenState::kReached ? 2 * *result.hours : result.lifetime_hours;

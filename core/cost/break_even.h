@@ -31,6 +31,7 @@ struct BreakEven {
   double rent_per_hour = 0;
   /// With the lowest, the middle and the highest price and running costs; nothing where that is never.
   std::optional<double> low_hours, hours, high_hours;
+  std::optional<double> cost;  ///< of either way by `hours`, where the chart's lines cross; nothing where that is never
   std::optional<double> low_months, months, high_months;  ///< of the calendar, at the utilisation
   double lifetime_hours = 0;                              ///< of work, until it is written off
   std::vector<BreakEvenPoint> points;

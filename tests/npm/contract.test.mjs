@@ -46,3 +46,27 @@ test("the compiler would have complained", () => {
   const source = `import type { Report } from ${contract};\nexport const report: Report = { version: 1, status: "fine" };`;
   assert.match(complaints(source), /"fine"/);
 });
+
+test("a key that nobody knows is named where a request is written out, and a value that was parsed passes", () => {
+  const source = `
+import type { Request, Tunefit } from ${contract};
+declare const tunefit: Tunefit;
+declare const given: unknown;
+tunefit.estimate({ version: 1, model: "gpt2", batch: { per_device: 1 }, pricing: { term: "spot" } });
+// @ts-expect-error
+tunefit.estimate({ version: 1, model: "gpt2", batchs: { per_device: 1 } });
+// @ts-expect-error
+tunefit.estimate({ version: 1, model: "gpt2", batch: { per_devcie: 1 } });
+// @ts-expect-error
+tunefit.estimate({ version: 1, model: "gpt2", pricing: { term: "monthly" } });
+// @ts-expect-error
+tunefit.estimate({ model: "gpt2" });
+// @ts-expect-error
+tunefit.estimate(given);
+tunefit.estimate(given as Request);
+tunefit.estimate(JSON.parse("{}"));
+const request = { version: 1, model: "gpt2", method: { kind: "full" } } satisfies Request;
+tunefit.estimate(request);
+`;
+  assert.equal(complaints(source), "");
+});

@@ -96,6 +96,11 @@ test("every part of a step, bound, note, extra and state of a cost has its words
   assert.deepEqual(families.toSorted(), kinds[0][1].toSorted());
 });
 
+test("“degene” is somebody: no run and no setting is called so", () => {
+  const texts = readdirSync(path.join(root, "web/src/texts/nl")).map((name) => read(`web/src/texts/nl/${name}`)).join("");
+  assert.doesNotMatch(texts, /\bdegenen?\b/);
+});
+
 test("every recipe of the core is said", () => {
   const [, body] = read("core/codec/report_model.cc").match(/RecipeCode\b[^{]*\{([\s\S]*?)\n\}/);
   const codes = [...body.matchAll(/"([a-z0-9_]+)"/g)].map(([, code]) => code);
@@ -135,7 +140,7 @@ test("every text is used: its key stands in the source, or it is of a kind that 
   const core = ["choice.*", "path.*", "reason.*", "segment.*", "issue.*", "about.*", "form.*"];
   const words = createWords("en");
   const kinds = [
-    ...core, "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
+    ...core, "wish.*", "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
     "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
     "ask.options.*", "grade.*", "confidence.*", "cannot.*", "card.*", "server.*", "machine.*", "price.*",
     "duration.*", "outcome.bought.*", "time.steps.*", "time.bound.*", "time.family.*", "time.term.*", "cost.bought.*", "cost.machines.*",

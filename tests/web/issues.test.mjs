@@ -46,11 +46,9 @@ test("a fault of a field that is not shown goes to the method", () => {
   assert.equal(told(en, issue("quantized_full_training", "quantization"), { method: "full" }).key, "method");
 });
 
-test("a machine that changes nothing is said in words of its own", () => {
-  const one = { ...issue("not_modelled", "hardware.server", { value: "sys-421ge-tnrt" }), severity: "note" };
-  assert.deepEqual(told(en, one, { server: "sys-421ge-tnrt" }), {
-    key: "server", severity: "note", code: "not_modelled", text: "Memory is the same in every machine; what it costs is worked out once you say how much data you have.",
-  });
+test("prices that nothing uses say what they wait for, and a machine that takes no such card is named", () => {
+  const one = { ...issue("not_modelled", "pricing"), severity: "note" };
+  assert.equal(told(en, one).text, "Prices count once you say how much data you have: how many examples, or how many tokens in all.");
   const wrong = issue("gpu_not_in_server", "hardware.server", { value: "T4", server: "SYS-821GE-TNHR" });
   assert.equal(told(nl, wrong).text, "De T4 gaat niet in de SYS-821GE-TNHR. Kies een andere machine of een andere kaart.");
 });
@@ -73,6 +71,20 @@ test("a machine has no room for so many GPUs, whether it takes one or eight", ()
   assert.equal(told(en, one).text, "The BOX has no room for 9 GPUs: it takes 1 at most.");
   assert.equal(told(en, eight).text, "The BOX has no room for 9 GPUs: it takes 8 at most.");
   assert.equal(told(nl, one).text, "In de BOX is geen plaats voor 9 GPU’s, ten hoogste voor 1.");
+});
+
+test("a wish that nobody meets says whose it is, and what there is instead by its name", async () => {
+  await import("../../web/src/later/index.js"); // its texts come with the prices
+  const warned = (field, values) => ({ ...issue("unknown_value", field, values), severity: "warning" });
+  const term = warned("pricing.term", { value: "spot", known: "on_demand, one_year" });
+  assert.equal(told(en, term, { provider: "Lambda" }).text,
+    "As far as the catalog knows, Lambda does not rent this card out on the terms “Spot”. It has: On demand or One year.");
+  assert.equal(told(nl, term).text,
+    "Voor zover de catalogus weet, verhuurt niemand deze kaart op de voorwaarde ‘Spot’. Wel op: Op afroep of Eén jaar.");
+  const provider = warned("pricing.provider", { value: "AWS", known: "Lambda, RunPod" });
+  assert.equal(told(nl, provider, { provider: "AWS" }).text, "Voor zover de catalogus weet, verhuurt AWS deze kaart niet. Wel: Lambda of RunPod.");
+  const faulty = issue("unknown_value", "pricing.term", { value: "monthly", known: "on_demand, spot" });
+  assert.match(told(en, faulty).text, /^On what terms: “monthly” is not one of the choices: On demand or Spot\.$/);
 });
 
 test("an unknown code falls back on the core's sentence", () => {

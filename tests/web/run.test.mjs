@@ -10,7 +10,7 @@ import { readFacts } from "../../web/src/facts.js";
 import { createWords, loadTexts } from "../../web/src/i18n.js";
 import { counted, duration, figures, money, moneyRange, oldest, reached } from "../../web/src/later/amounts.js";
 import { breakEven, evenText } from "../../web/src/later/break_even.js";
-import { cost, notesOf } from "../../web/src/later/cost.js";
+import { cost, notesOf, withoutMarkets } from "../../web/src/later/cost.js";
 import "../../web/src/later/index.js";
 import { isStale } from "../../web/src/later/offers.js";
 import { outcomeText, reference, sentences } from "../../web/src/later/outcome.js";
@@ -77,7 +77,7 @@ test("a price is old from the 91st day, and of several the oldest day counts", (
 
 test("the page opens with hours, a rented price and a bought one, each with its range, and prices with their dates", () => {
   const said = plain(outcomeText(view(en)));
-  const shape = /^About [\d.]+ hours \([\d.]+ to [\d.]+\)\. About €[\d.]+ rented \(€[\d.]+ to €[\d.]+\), at .+’s price of \d+ \w+ 20\d\d\. About €[\d.]+ of wear and power on a card of your own \(€[\d.]+ to €[\d.]+\), at a price of \d+ \w+ 20\d\d\.$/;
+  const shape = /^About [\d.]+ hours \([\d.]+ to [\d.]+\)\. About €[\d.]+ rented \(€[\d.]+ to €[\d.]+\), at .+’s price of \d+ \w+ 20\d\d\. About €[\d.]+ of depreciation and power on a card of your own \(€[\d.]+ to €[\d.]+\), at a price of \d+ \w+ 20\d\d\.$/;
   assert.match(said, shape);
   assert.match(plain(outcomeText(view(nl))), /^Ongeveer [\d,]+ uur \([\d,]+ tot [\d,]+\)\. Huren kost ongeveer € [\d,]+ \(/);
   assert.ok(plain(markdown(view(en).answer, en, "", outcomeText)).includes(said));
@@ -148,6 +148,22 @@ test("every way to pay is told in both languages, whatever is asked", () => {
   }
 });
 
+test("the amount rented says that it leaves marketplaces out, where there are any and none was asked for", () => {
+  const rows = [[{}, true], [{ term: "marketplace" }, false], [{ hourly: "2" }, false], [{ provider: "Lambda", gpu: "h100-sxm" }, false]];
+  for (const [patch, left] of rows) {
+    for (const [words, said] of [[en, "marketplaces left out"], [nl, "marktplaatsen niet meegeteld"]]) {
+      const drawn = view(words, patch);
+      assert.ok(reference(drawn.answer.cost), JSON.stringify(patch));
+      assert.equal(withoutMarkets(drawn.answer.cost), left, JSON.stringify(patch));
+      assert.equal(plain(textOf(cost(drawn))).includes(said), left, JSON.stringify(patch));
+    }
+  }
+});
+
+test("GPUs that stand idle are said of machines rented and bought alike", () => {
+  for (const words of [en, nl]) assert.doesNotMatch(words.t("cost.note.gpus_idle"), /rent|huu?r/i);
+});
+
 test("every price in the list has its day and its source, but the reader's own", () => {
   const { answer } = view(en, { gpu: "h100-sxm", hourly: "2" });
   const [own, ...others] = answer.cost.rented;
@@ -162,12 +178,13 @@ test("where buying pays is said in words and drawn, reached or not", () => {
     [{ purchase: "30000", hourly: "2.5", utilisation: "30" }, "reached", /^From about [\d,]+ hours of work on \(.+\), buying is cheaper than renting at €2\.50 an hour\. In use 30% of all hours, that is after [\d.]+ years \(.+\)\.$/],
     [{ purchase: "60000", hourly: "0.6", utilisation: "20" }, "after_lifetime", /^Renting at €0\.60 an hour is cheaper\. Buying would pay from about/],
     [{ purchase: "60000", hourly: "0.01" }, "never", /^Renting is cheaper, however long you go on/],
-    [{ gpu: "rtx-4090" }, "reached", /months.*The price is of the GPU alone: the machine around it comes on top\.$/],
+    [{ gpu: "rtx-4090" }, "reached", /months.*The price is for the GPU alone: the machine around it comes on top\.$/],
   ];
   for (const [patch, even, said] of rows) {
     const drawn = view(en, { gpu: "h100-sxm", ...patch });
     const { cost: known } = drawn.answer;
     assert.equal(known.break_even.state, even);
+    assert.equal(known.break_even.cost === null, even === "never");
     assert.match(plain(evenText(en, known, known.break_even)), said);
     const text = plain(textOf(breakEven(drawn, known)));
     assert.ok(text.includes("Rented") && text.includes("Bought") && text.includes("Save the chart as SVG"));

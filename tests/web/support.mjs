@@ -13,6 +13,8 @@ export const description = {
     "batch.packing": ["none", "packed"],
     "quantization.kind": ["nf4", "int8"],
     "quantization.prepare_kbit": ["none", "peft"],
+    "pricing.currency": ["EUR", "USD"],
+    "pricing.term": ["on_demand", "spot"],
   },
   limits: {
     "batch.per_device": { low: 1, high: 65536 },

@@ -73,17 +73,9 @@ export const fields = [
   },
   { key: "tokens", path: "dataset.tokens", kind: "integer", start: "" },
   { key: "epochs", path: "dataset.epochs", kind: "decimal", start: "3" },
-  {
-    key: "currency", path: "pricing.currency", kind: "choice", start: "", taken: "cost.currency",
-    choices: ["EUR", "USD"],
-  },
+  { key: "currency", path: "pricing.currency", kind: "choice", start: "", taken: "cost.currency" },
   { key: "provider", path: "pricing.provider", kind: "text", start: "" },
-  {
-    key: "term", path: "pricing.term", kind: "choice", start: "",
-    choices: [
-      "on_demand", "spot", "community", "marketplace", "flex_start", "calendar", "one_year", "three_years",
-    ],
-  },
+  { key: "term", path: "pricing.term", kind: "choice", start: "" },
   { key: "hourly", path: "pricing.hourly_price", kind: "decimal", start: "", taken: "cost.break_even.rent_per_hour" },
   { key: "purchase", path: "pricing.purchase_price", kind: "amount", start: "", taken: "cost.bought.price.expected" },
   {

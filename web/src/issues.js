@@ -30,16 +30,22 @@ function shown(value, words, scale) {
   return /^-?\d{1,18}(\.\d+)?(e-\d+)?$/.test(text) ? words.format.decimal(Number(text) * scale) : text;
 }
 
+/** What a wish, or what there is instead, is called. @param {string} field @param {Words} words */
+const namer = (field, words) => (/** @type {string} */ text) =>
+  field === "pricing.term" ? words.maybe(`price.term.${text}`, text) : text;
+
 /**
  * One issue as a sentence: one for this very field where there is one, else of the texts of its code the one with the
  * most placeholders that can all be filled. A code that the page does not know falls back on the core's own English.
- * @param {Issue} issue @param {Words} words @param {{label: string, typed?: string, scale?: number}} at
+ * @param {Issue} issue @param {Words} words
+ * @param {{label: string, typed?: string, scale?: number, provider?: string}} at  `provider`: who was wished for
  * @returns {string}
  */
-export function sentence(issue, words, { label, typed, scale = 1 }) {
+export function sentence(issue, words, { label, typed, scale = 1, provider }) {
   const own = issue.severity === "note" ? words.maybe(`about.${issue.code}.${issue.field}`, "") : "";
   if (own) return own;
-  const prefix = `issue.${issue.code}`;
+  const wish = issue.severity === "warning" && words.variants(`wish.${issue.field}`).length > 0;
+  const prefix = wish ? `wish.${issue.field}` : `issue.${issue.code}`;
   /** @type {Record<string, string>} */
   const values = { field: label };
   for (const [name, value] of Object.entries(issue.values ?? {})) {
@@ -48,7 +54,10 @@ export function sentence(issue, words, { label, typed, scale = 1 }) {
   if (typed && (issue.code === "wrong_type" || !values.value)) values.value = shortened(typed);
   const form = words.maybe(`form.${issue.field}`, "");
   if (form) values.form = form;
-  if (values.known) values.known = words.format.either(values.known.split(/, | or /));
+  const named = namer(issue.field, words);
+  if (wish) values.value = named(values.value);
+  if (wish && provider) values.provider = provider;
+  if (values.known) values.known = words.format.either(values.known.split(/, | or /).map(named));
   const { expected } = values;
   if (expected) values.expected = words.maybe(`expected.${expected.replaceAll(" ", "_")}`, expected);
   const variants = words.variants(prefix).filter(({ needs }) => needs.every((name) => Object.hasOwn(values, name)));
@@ -67,7 +76,8 @@ export function tell(issues, state, words) {
     const shows = named === null || applies(/** @type {import("./fields.js").Field} */ (fieldNamed(named)), state);
     const key = shows ? named : "method";
     const typed = key && key !== "config" && key !== "targets" ? state[key] : undefined;
-    const text = sentence(issue, words, { label: labelOf(issue.field, words, pasted), typed, scale: scaleOf(named) });
+    const at = { label: labelOf(issue.field, words, pasted), typed, scale: scaleOf(named), provider: state.provider };
+    const text = sentence(issue, words, at);
     return { key, severity: issue.severity, code: issue.code, text };
   });
 }

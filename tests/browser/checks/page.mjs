@@ -30,6 +30,15 @@ const allDrawn = () => {
     [...document.querySelectorAll(".term")].every((term) => term.querySelector(".term-body"));
 };
 const lookUps = () => document.querySelector(".cards") !== null && document.querySelector("[data-part=prices]") !== null;
+/** Figures of the memory chart's axis that the card's line is drawn through. */
+const struckFigures = () => {
+  const { left: line } = document.querySelector(".plot > .limit").getBoundingClientRect();
+  const struck = [...document.querySelectorAll(".axis > *")].filter((figure) => {
+    const { left, right } = figure.getBoundingClientRect();
+    return left < line && line < right;
+  });
+  return struck.map(({ textContent }) => textContent);
+};
 const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
 
 /** Field, text typed, and what is said of it in English and in Dutch. */
@@ -212,6 +221,7 @@ export default [
         await tab.evaluate(openAll);
         await waitFor(allDrawn);
         assert.ok((await tab.evaluate(overflow)) <= 0, `${lang} scrolls sideways`);
+        assert.deepEqual(await tab.evaluate(struckFigures), [], `${lang}: the card's line is drawn through the axis`);
       }
     },
   },

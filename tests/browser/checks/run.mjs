@@ -29,9 +29,9 @@ export default [
     async run(context) {
       const { tab, assert } = context;
       await visit(context, "");
-      assert.match(await tab.evaluate(outcome), /^About [\d.]+ hours \(.+?\)\. About €[\d.]+ rented \(.+?\), at .+? of \d+ \w+ 20\d\d\..*About €[\d.]+ of wear and power .+ of \d+ \w+ 20\d\d\./);
+      assert.match(await tab.evaluate(outcome), /^About [\d.]+ hours \(.+?\)\. About €[\d.]+ rented \(.+?\), at .+? of \d+ \w+ 20\d\d\..*About €[\d.]+ of depreciation and power .+ of \d+ \w+ 20\d\d\./);
       await tab.evaluate(speak, "nl");
-      assert.match(await tab.evaluate(outcome), /^Ongeveer [\d,]+ uur \(.+?\)\. Huren kost ongeveer €\s[\d,]+ \(.+?\), naar een prijs van \d+ \w+ 20\d\d bij /);
+      assert.match(await tab.evaluate(outcome), /^Ongeveer [\d,]+ uur \(.+?\)\. Huren kost ongeveer €\s[\d,]+ \(.+?\), tegen een prijs van \d+ \w+ 20\d\d bij /);
     },
   },
   {
@@ -59,7 +59,7 @@ export default [
       assert.match(await tab.evaluate(outcome), /at your own price\. .* at your own price\.$/);
       await waitFor(() => document.getElementById("tunefit-utilisation")?.value === "30");
       assert.match(await tab.evaluate(textOf, ".even-figure > p"), /In use 30% of all hours/);
-      assert.match(await tab.evaluate(textOf, "[data-part=cost] .plain"), /Runs before the one that counts/);
+      assert.match(await tab.evaluate(textOf, "[data-part=cost] .plain"), /Trial runs before the one that counts/);
       await tab.evaluate(fill, "utilisation", "150");
       await waitFor(() => document.querySelector("[data-field=utilisation] .fault") !== null);
       assert.equal(await tab.evaluate(textOf, "[data-field=utilisation] .fault"), "Hours in use can be 0.0001 to 100; 150 is outside that.");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -41,6 +42,39 @@ TEST(Api, AnyTextGetsAReport) {
   }
 }
 
+/// The first card that a run may name beside that link.
+Json CardWith(const Json& description, const Json& link) {
+  for (const Json& gpu : description["gpus"]) {
+    const Json hardware = {{"gpu", gpu["id"]}, {"interconnect", link}};
+    const Json request = {{"version", 1}, {"model", "gpt2"}, {"detail", "summary"}, {"hardware", hardware}};
+    if (Parsed(Estimate(request.dump()))["status"] == "ok") return gpu["id"];
+  }
+  return "";
+}
+
+/// Every word and number that the reader takes is described, for it reads them by the tables that the description is
+/// written from, or by core/cost's; here only that it does.
+TEST(Api, TheReaderReadsByTheTablesOfTheDescription) {
+  std::string text;
+  for (const char* room : {"fields", "dataset", "pricing"}) {
+    text += test::ReadFile(std::string(TUNEFIT_SOURCE_DIR "/core/codec/request_") + room + ".cc");
+  }
+  const std::regex past_them(R"re(\.(?:Choice|Count|Number)\("(\w+)")re");
+  std::set<std::string> keys;
+  for (std::sregex_iterator it(text.begin(), text.end(), past_them), end; it != end; ++it) keys.insert((*it)[1]);
+  EXPECT_EQ(keys, (std::set<std::string>{"currency", "term"}));
+  Init(test::ReadFile(TUNEFIT_CATALOG));
+  const Json description = Parsed(Describe());
+  for (const char* field : {"include", "precision.optimizer_states", "parallel.reduce_dtype", "pricing.currency",
+                            "pricing.term", "hardware.interconnect"}) {
+    EXPECT_TRUE(description["choices"].contains(field)) << field;
+  }
+  for (const char* field : {"quantization.bits", "parallel.tensor", "parallel.zero.sub_group_size"}) {
+    EXPECT_TRUE(description["limits"].contains(field)) << field;
+  }
+  EXPECT_EQ(description["choices"]["include"].back(), "scaling");
+}
+
 TEST(Api, EveryChoiceDescribedIsModelled) {
   Init(test::ReadFile(TUNEFIT_CATALOG));
   const Json description = Parsed(Describe());
@@ -57,6 +91,11 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
       if (field == "reference") request["task"] = "dpo";
       if (word == "adapter") request["method"] = {{"kind", "lora"}};
       if (field == "method.modules_to_save_dtype") request["method"]["modules_to_save"] = {"lm_head"};
+      // What only some strategies offload, or reduce in another dtype.
+      const bool offloads = field.rfind("parallel.offload", 0) == 0;
+      if (offloads) request["parallel"] = {{"gpus", 2}, {"strategy", "zero3"}, {"offload", {{"optimizer", word}}}};
+      if (field == "parallel.reduce_dtype") request["parallel"] = {{"gpus", 2}, {"strategy", "fsdp2"}};
+      if (field == "hardware.interconnect") request["hardware"]["gpu"] = CardWith(description, word);
       const bool list = field == "fused_kernels" || field == "include";
       std::string pointer = "/" + field;
       for (char& c : pointer) c = c == '.' ? '/' : c;
@@ -75,6 +114,7 @@ TEST(Api, TheLimitsDescribedAreTheLimits) {
     const Json& limits = entry.value();
     for (const bool low : {true, false}) {
       Json request = {{"version", 1}, {"model", "llama-3.1-8b"}, {"method", {{"kind", "lora"}}}};
+      if (field == "model.parameters") request["model"] = {{"config", Json::object()}};
       std::string pointer = "/" + field;
       for (char& c : pointer) c = c == '.' ? '/' : c;
       const double limit = limits[low ? "low" : "high"].get<double>();

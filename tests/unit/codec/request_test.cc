@@ -405,6 +405,45 @@ TEST_F(Request, WhatChangesNothingIsANote) {
             "not_modelled@pricing ");
 }
 
+TEST_F(Request, SaysWhatPricesWaitFor) {
+  const auto message = [](const std::string& members) {
+    const RequestReading reading = Read(R"("model":"gpt2","pricing":{},)" + members);
+    EXPECT_EQ(Codes(reading), "not_modelled@pricing ");
+    return reading.issues.at(0).message;
+  };
+  EXPECT_EQ(
+      message(R"("hardware":{"gpu":"b200"},"dataset":{"epochs":2})"),
+      "pricing has no effect without the hours of a run, for which there is no dataset.examples or dataset.tokens.");
+  EXPECT_EQ(message(R"("dataset":{"tokens":1})"),
+            "pricing has no effect without the hours of a run, for which there is no hardware.gpu.");
+  EXPECT_EQ(message(R"("task":"sft")"),
+            "pricing has no effect without the hours of a run, for which there is no dataset.examples or "
+            "dataset.tokens, and hardware.gpu.");
+}
+
+TEST_F(Request, TellsTokensThatAreNotThoseOfTheExamples) {
+  const auto codes = [](const std::string& dataset) { return Codes(Read(R"("model":"gpt2","dataset":)" + dataset)); };
+  EXPECT_EQ(codes(R"({"examples":1000,"mean_tokens":500,"tokens":504999})"), "");
+  EXPECT_EQ(codes(R"({"examples":1000,"mean_tokens":500,"tokens":505001})"), "tokens_differ@dataset.tokens ");
+  EXPECT_EQ(codes(R"({"examples":1000,"mean_tokens":500,"tokens":494999})"), "tokens_differ@dataset.tokens ");
+  EXPECT_EQ(codes(R"({"examples":1000,"tokens":7})"), "") << "a length that nobody gave contradicts nothing";
+}
+
+TEST_F(Request, AssumesOneEpochAndExamplesAsLongAsASequence) {
+  const auto assumed = [](const std::string& members) {
+    std::string text;
+    for (const Assumption& assumption :
+         Read(R"("model":"gpt2","batch":{"sequence_length":256},)" + members).assumptions) {
+      if (assumption.field.rfind("dataset.", 0) == 0) text += assumption.field + "=" + assumption.value + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(assumed(R"("dataset":{"examples":9})"), "dataset.mean_tokens=256 dataset.epochs=1 ");
+  EXPECT_EQ(assumed(R"("dataset":{"tokens":9})"), "dataset.mean_tokens=256 dataset.epochs=1 ");
+  EXPECT_EQ(assumed(R"("dataset":{"examples":9,"tokens":9,"epochs":0})"), "");
+  EXPECT_EQ(assumed(R"("dataset":{})"), "");
+}
+
 TEST_F(Request, NamesMayHaveSpaceAroundThem) {
   const RequestReading reading = Read(R"("model":" gpt2\n","hardware":{"gpu":"\t H100-SXM "})");
   EXPECT_EQ(Codes(reading), "");

@@ -33,6 +33,7 @@ TEST_F(BreakEvenOfTest, HasABand) {
   EXPECT_DOUBLE_EQ(*even.low_hours, 8000 / 4.5);
   EXPECT_DOUBLE_EQ(*even.hours, 2500);
   EXPECT_DOUBLE_EQ(*even.high_hours, 4000);
+  EXPECT_DOUBLE_EQ(*even.cost, 12500);            // 2,500 hours at 5, or 10,000 and 2,500 hours at 1
   EXPECT_DOUBLE_EQ(*even.months, 2500 / 365.25);  // 730.5 hours a month, half of them used
   EXPECT_DOUBLE_EQ(even.lifetime_hours, 5 * 8766 * 0.5);
   ASSERT_EQ(even.points.size(), 24U);
@@ -59,6 +60,7 @@ TEST_F(BreakEvenOfTest, NeverIsAState) {
   EXPECT_FALSE(even.hours);
   EXPECT_FALSE(even.high_hours);
   EXPECT_FALSE(even.months);
+  EXPECT_FALSE(even.cost);
   EXPECT_EQ(BreakEvenStateName(even.state), "never");
   EXPECT_DOUBLE_EQ(even.points.back().hours, even.lifetime_hours);
 }
@@ -67,6 +69,7 @@ TEST_F(BreakEvenOfTest, MayComeTooLate) {
   bought_.utilisation = 0.01;
   const BreakEven even = BreakEvenOf(rent_, bought_);
   EXPECT_EQ(even.state, BreakEvenState::kAfterLifetime);
+  EXPECT_DOUBLE_EQ(*even.cost, 12500);
   EXPECT_DOUBLE_EQ(*even.hours, 2500);  // and the machine works 438 hours
   EXPECT_DOUBLE_EQ(even.points.back().hours, even.lifetime_hours);
 }

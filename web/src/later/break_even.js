@@ -98,10 +98,10 @@ function axes(words, { rows, columns, left, right, above, below, x, y }, lifetim
  * Where the lines meet, in hours and by the calendar; nothing where that is too late or never.
  * @param {Words} words @param {ReturnType<typeof frameOf>} frame @param {BreakEven} even @param {number} end
  */
-function meeting(words, { below, x, y }, { state, hours, months, rent_per_hour: rent }, end) {
-  if (state !== "reached" || hours.expected === null) return nothing;
+function meeting(words, { below, x, y }, { state, hours, months, cost }, end) {
+  if (state !== "reached" || hours.expected === null || cost === null) return nothing;
   const [low, high] = [hours.low ?? end, hours.high ?? end].map((value) => x(Math.min(value, end)));
-  const at = { x: x(hours.expected), y: y(hours.expected * rent) };
+  const at = { x: x(hours.expected), y: y(cost) };
   return svg`<path class="even-drop" d="M${at.x} ${at.y}V${below}" />
   <path class="even-range" d="M${low} ${below}H${high}" />
   <circle class="even-dot" cx=${at.x} cy=${at.y} r="5" />

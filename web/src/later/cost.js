@@ -32,6 +32,16 @@ const amounts = (words, range, currency) => ({
   range: range.low === range.high ? "" : moneyRange(words, range, currency),
 });
 
+/** Terms on which other people's machines are rented. */
+const markets = ["community", "marketplace"];
+
+/** What the amount rented leaves out: markets, where they have the card and were not wished for. @param {Cost} cost */
+export function withoutMarkets(cost) {
+  const line = reference(cost);
+  const has = cost.rented.some(({ term }) => term !== null && markets.includes(term));
+  return has && line !== undefined && line.term !== null && !markets.includes(line.term);
+}
+
 /** @param {View} view @param {Cost} cost */
 function numbers(view, cost) {
   const { words } = view;
@@ -41,7 +51,10 @@ function numbers(view, cost) {
   const rent = line && number({
     name: words.t("cost.rented"),
     ...amounts(words, line.cost, currency),
-    what: dated(words, line.provider ? `${line.provider}, ${term}` : "", line.date, line.low_confidence),
+    what: html`${dated(words, line.provider ? `${line.provider}, ${term}` : "", line.date, line.low_confidence)}
+    ${withoutMarkets(cost)
+      ? html`<span class="tag" data-mark="covers">${words.t("cost.rented.without")}</span>`
+      : nothing}`,
   });
   const buy = own && number({
     name: words.t(`cost.bought.${boughtKind(own)}`),

@@ -101,6 +101,29 @@ function table(view) {
   return disclosure(view, "figure", { className: "behind", summary: words.t("figure.table"), body });
 }
 
+/** Shares of the chart's width that a tick's figure takes, on a wide screen and on a narrow one. */
+const figureWidth = { wide: 0.05, narrow: 0.13 };
+
+/**
+ * The axis: the unit stands at zero, and no figure where the card's line would strike it through.
+ * @param {View} view @param {(bytes: number) => number} scale @param {number} end @param {number} limit
+ */
+function axis({ words: { format } }, scale, end, limit) {
+  const struck = (/** @type {number} */ at, /** @type {number} */ width) => at <= limit && limit < at + width;
+  const marks = ticks(0, end / bytesPerGibibyte, 6)
+    .map((tick) => ({ tick, at: scale(tick * bytesPerGibibyte) }))
+    .filter(({ tick, at }) => tick === 0 || (at < 0.95 && !struck(at, figureWidth.wide)));
+  return html`<div class="axis" aria-hidden="true">
+    ${marks.map(
+      ({ tick, at }, index) => html`<span
+        ?data-wide=${index % 2 > 0 || struck(at, figureWidth.narrow)}
+        .style=${`--at: ${percent(at)}`}
+        >${format.decimal(tick)}${tick === 0 ? "\u00a0GiB" : nothing}</span
+      >`,
+    )}
+  </div>`;
+}
+
 /** @param {View} view */
 export function figure(view) {
   const { words, answer, description } = view;
@@ -110,9 +133,6 @@ export function figure(view) {
   const { format } = words;
   const end = Math.max(usable * 1.06, memory.device.high * 1.02);
   const scale = (/** @type {number} */ bytes) => bytes / end;
-  const marks = ticks(0, end / bytesPerGibibyte, 6)
-    .map((tick) => ({ tick, at: scale(tick * bytesPerGibibyte) }))
-    .filter(({ at }) => at < 0.9);
   const gpu = description.gpus.find(({ id }) => id === answer.hardware?.gpu);
   const used = new Set(partsOf(memory).map(({ family }) => family));
   const batch = answer.request?.batch;
@@ -126,10 +146,7 @@ export function figure(view) {
       </p>
       <div class="over" aria-hidden="true"></div>
       ${bar(view, scale)}
-      <div class="axis" aria-hidden="true">
-        ${marks.map(({ tick, at }) => html`<span .style=${`--at: ${percent(at)}`}>${format.decimal(tick)}</span>`)}
-        <em>GiB</em>
-      </div>
+      ${axis(view, scale, end, scale(usable))}
       ${measures.map((measure) => whisker(view, scale, measure))}
       <div class="limit" aria-hidden="true"></div>
     </div>
