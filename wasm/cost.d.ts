@@ -102,8 +102,9 @@ export interface Cost {
   energy: null | {
     /** Of all GPUs, on average, from what they draw while they compute and while they wait. */
     gpu_watts: Range;
-    /** Of the machines' other parts: the run's share, by GPUs. 0 where nobody knows. */
-    host_watts: number;
+    /** Of the machines' other parts: of what is planned for them as much as GPUs at work draw of their board power, and
+     *  of that the run's share, by GPUs. 0 where nobody knows. */
+    host_watts: Range;
     /** Of the run's time, in which a GPU computes. */
     gpu_busy_share: number;
     /** Of the board power. */

@@ -77,6 +77,7 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   run.time.trained_tokens = length.trained_tokens;
   run.time.gpu_busy_share = BusyShare(answer.time->run_step);
   run.time.gpus = reading.workload.parallel.gpus;
+  run.time.gpus_per_machine = reading.workload.parallel.gpus_per_node;
   run.model = ModelForServices(reading.workload);
   Machine machine;
   if (reading.server != nullptr) {

@@ -53,7 +53,7 @@ class CostWriter {
     writer_.Key("energy");
     writer_.BeginObject();
     WriteRange(writer_, "gpu_watts", energy->gpu_watts);
-    writer_.Number("host_watts", energy->host_watts);
+    WriteRange(writer_, "host_watts", energy->host_watts);
     WriteRange(writer_, "kwh", energy->kwh);
     WriteRange(writer_, "kg_co2", energy->kg_co2);
     WriteRange(writer_, "cost", energy->cost);

@@ -39,6 +39,12 @@ Range SpanOf(const Rows& rows, Currency currency, double eur_per_usd) {
   return span;
 }
 
+/// GPUs in a machine: as many as the one that is named takes, or as the request puts in one. A run of fewer fills none.
+std::int64_t GpusOfOne(const CostedRun& run) {
+  const std::int64_t most = run.machine != nullptr ? run.machine->gpus_max : run.time.gpus_per_machine;
+  return std::min(run.time.gpus_per_machine, most);
+}
+
 /// Looks for what the run has to buy.
 class Shop {
  public:
@@ -68,7 +74,7 @@ class Shop {
     });
     std::optional<Purchase> purchase = Cards();
     if (bare.empty() || !purchase) return {};
-    const std::int64_t machines = MachinesFor(run_.time.gpus, machine.gpus_max);
+    const std::int64_t machines = MachinesFor(run_.time.gpus, GpusOfOne(run_));
     purchase->price = purchase->price + SpanOf(bare, currency_, rate_) * static_cast<double>(machines);
     purchase->prices.insert(purchase->prices.begin(), bare.begin(), bare.end());
     purchase->machines = machines;
@@ -117,14 +123,14 @@ class Shop {
   double rate_;
 };
 
-/// A price that the request gives. Without a machine named, one holds all of the run's GPUs.
+/// A price that the request gives. A machine that is bought whole comes with all of its GPUs, where one is named.
 std::optional<Purchase> OwnPurchase(const CostedRun& run, const Pricing& pricing) {
   if (!pricing.purchase_price && !pricing.server_price) return {};
   Purchase purchase;
   purchase.is_of_machines = run.machine != nullptr || !pricing.purchase_price;
   if (purchase.is_of_machines) {
-    const std::int64_t gpus = run.machine == nullptr ? run.time.gpus : run.machine->gpus_max;
-    purchase.machines = MachinesFor(run.time.gpus, gpus);
+    purchase.machines = MachinesFor(run.time.gpus, GpusOfOne(run));
+    if (run.machine != nullptr) purchase.gpus = purchase.machines * run.machine->gpus_max;
   }
   purchase.price = Exactly(pricing.purchase_price ? *pricing.purchase_price
                                                   : *pricing.server_price * static_cast<double>(purchase.machines));
@@ -136,9 +142,8 @@ std::optional<Purchase> CatalogPurchase(const CostedRun& run, const Prices& pric
   if (run.machine != nullptr) {
     if (auto complete = shop.Complete()) return complete;
     if (auto bare = shop.BareAndCards()) return bare;
-  } else if (auto market = shop.OfTheMarket()) {
-    return market;
   }
+  if (auto market = shop.OfTheMarket()) return market;
   return shop.Cards();
 }
 

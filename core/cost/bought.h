@@ -40,8 +40,9 @@ struct BoughtCost {
 };
 
 /// COST-20  What is bought, of what the request or the catalog prices: the request's `purchase_price`; its
-/// `server_price` for each machine; the machine that the request names, complete, or bare and the cards besides;
-/// without one named, machines of the market that the GPUs fill; else the cards alone. The vendor's prices stand before
+/// `server_price` for each machine; the machine that the request names, complete, or bare and the cards besides; else
+/// machines of the market that the GPUs fill; else the cards alone. A machine holds as many GPUs as the request puts in
+/// one, and no more than it has places. The vendor's prices stand before
 /// all others, and doubtful ones only where there are no others. Nothing where nobody has a price.
 std::optional<Purchase> PurchaseOf(const CostedRun& run, const Prices& prices, const Pricing& pricing,
                                    Currency currency);

@@ -47,9 +47,9 @@ std::optional<EnergyUse> EnergyOf(const CostedRun& run, const CostDefaults& defa
   use.gpu_watts = GpuWatts(run.gpu->board_power_watts, run.time.gpus, run.time.gpu_busy_share, defaults);
   if (run.machine != nullptr) {
     const double machines = static_cast<double>(run.time.gpus) / static_cast<double>(run.machine->gpus_max);
-    use.host_watts = machines * run.machine->host_watts;
+    use.host_watts = defaults.working_power_share.value * (machines * run.machine->host_watts);
   }
-  use.notes.Add(use.host_watts > 0 ? CostNote::kHostPowerDerived : CostNote::kHostPowerUnknown);
+  use.notes.Add(use.host_watts.expected > 0 ? CostNote::kHostPowerDerived : CostNote::kHostPowerUnknown);
   use.pue = Chosen(pricing.pue, defaults.pue, use.pue_from);
   use.kwh = EnergyKwh(use.watts(), run.time.seconds, use.pue);
   use.price_per_kwh = Chosen(pricing.electricity_per_kwh, defaults.electricity_eur_per_kwh, use.tariff_from);

@@ -10,8 +10,8 @@ namespace tunefit {
 /// What one's own machines draw for the run, at the socket of the building.
 struct EnergyUse {
   double gpu_busy_share = 1;
-  Range gpu_watts;        ///< of all GPUs, on average
-  double host_watts = 0;  ///< of the machines' other parts, the run's share by GPUs; 0 where nobody knows
+  Range gpu_watts;   ///< of all GPUs, on average
+  Range host_watts;  ///< of the machines' other parts, the run's share by GPUs; 0 where nobody knows
   Range pue;
   Range kwh;
   Range price_per_kwh;  ///< in the answer's currency
@@ -26,12 +26,12 @@ struct EnergyUse {
 
   /// COST-24  Of an hour of work: what is drawn · PUE · price of a kilowatt-hour.
   Range cost_per_hour() const;
-  Range watts() const { return gpu_watts + Exactly(host_watts); }
+  Range watts() const { return gpu_watts + host_watts; }
 };
 
-/// COST-10  What everything but the cards of a machine draws under load: power - gpus · board power of the hottest
-/// card that it takes. All in watts; `power_watts` is the machine's for planning. 0 where one of them is unknown (0),
-/// or where nothing is left.
+/// COST-10  What is planned for everything but the cards of a machine: power - gpus · board power of the hottest card
+/// that it takes. All in watts; `power_watts` is the machine's for planning. 0 where one of them is unknown (0), or
+/// where nothing is left. Of it machines at work draw the share that their cards do of their board power.
 double HostWatts(double power_watts, std::int64_t gpus, double hottest_card_watts);
 
 /// COST-11  Watts of the GPUs: gpus · board power · (busy share · share of it drawn at work + the rest · share drawn

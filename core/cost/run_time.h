@@ -17,6 +17,7 @@ struct RunTime {
   double padded_tokens = 0;   ///< all rows by the length that they are padded to, every epoch; packed rows as they are
   double trained_tokens = 0;  ///< the rows' own tokens, every epoch
   std::int64_t gpus = 1;      ///< that the run takes, all machines together
+  std::int64_t gpus_per_machine = 8;  ///< at most, where no machine is named
 };
 
 /// What services ask before they name a price.

@@ -88,6 +88,8 @@ TEST(PurchaseOf, AMachineOfTheMarketIsFilled) {
   prices.machines = {PriceOf("", 8, 20000, 20000)};
   SmallRun small(16, 1);
   EXPECT_EQ(PurchaseOf(small.run, prices, {}, Currency::kUsd)->price.expected, 40000);
+  small.run.machine = &small.machine;
+  EXPECT_EQ(PurchaseOf(small.run, prices, {}, Currency::kUsd)->price.expected, 40000) << "nobody prices the one named";
   small.run.time.gpus = 4;
   EXPECT_EQ(PurchaseOf(small.run, prices, {}, Currency::kUsd)->price.expected, 4000);
 }
@@ -98,9 +100,17 @@ TEST(PurchaseOf, TheRequestsOwnPriceStandsFirst) {
   SmallRun small(12, 1);
   Pricing pricing;
   pricing.server_price = 50000;
-  EXPECT_EQ(PurchaseOf(small.run, prices, pricing, Currency::kEur)->price.expected, 50000);  // one for all
+  const auto price = [&] { return PurchaseOf(small.run, prices, pricing, Currency::kEur)->price.expected; };
+  EXPECT_EQ(price(), 100000) << "two of eight, as many as a machine commonly holds";
+  small.run.time.gpus_per_machine = 4;
+  EXPECT_EQ(price(), 150000);
   small.run.machine = &small.machine;
-  EXPECT_EQ(PurchaseOf(small.run, prices, pricing, Currency::kEur)->price.expected, 100000);  // two of eight
+  EXPECT_EQ(price(), 150000) << "four in a machine that takes eight";
+  small.run.time.gpus_per_machine = 8;
+  const auto two = PurchaseOf(small.run, prices, pricing, Currency::kEur);
+  EXPECT_EQ(two->price.expected, 100000);
+  EXPECT_EQ(two->gpus, 16);
+  EXPECT_TRUE(two->notes.Has(CostNote::kGpusIdle));
   pricing.purchase_price = 70000;
   EXPECT_EQ(PurchaseOf(small.run, prices, pricing, Currency::kEur)->price.expected, 70000);
 }
