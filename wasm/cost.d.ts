@@ -24,11 +24,13 @@ export type CostNote =
   | "several_machines" | "gpus_idle"
   /** Whether the service bills padding is not known: `tokens` goes from the rows' own to padded ones. */
   | "tokens_not_said"
-  /** Energy of the GPUs alone; the host's is the machine's for planning less its cards'; waiting costs nothing. */
+  /** Energy of the GPUs alone; the host's follows from the machine's for planning less its cards'; waiting costs nothing. */
   | "host_power_unknown" | "host_power_derived" | "idle_power_left_out"
   /** No utilisation was given: it works at all hours. No residual was given: nothing is left at the end. */
   | "always_in_use" | "written_off_whole"
-  | "no_service_contract";
+  | "no_service_contract"
+  /** Nobody rents out such machines whole, so there is no `break_even`. */
+  | "no_rent_to_compare";
 
 /** A figure of the request's or the catalog's. */
 export type Figure = Range & Dated & { formula_id?: string };

@@ -20,6 +20,7 @@ std::optional<CostReport> EstimateCost(const CostedRun& run, const Prices& price
   report.bought = BoughtCostOf(run, prices, pricing, report.currency, report.energy ? &*report.energy : nullptr);
   const RentedLine* rent = report.reference_line();
   if (report.bought && rent != nullptr) report.break_even = BreakEvenOf(*rent, *report.bought);
+  if (report.bought && rent == nullptr) report.notes.Add(CostNote::kNoRentToCompare);
   Range compute;
   if (report.bought) compute = report.bought->of_run.total();
   if (rent != nullptr) compute = rent->cost;

@@ -1,6 +1,7 @@
 #include "core/cost/rented.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -29,6 +30,7 @@ RentedLine LineOf(const Offer& offer, const CostedRun& run, Currency currency, d
   RentedLine line;
   line.offer = &offer;
   line.machines = MachinesFor(run.time.gpus, offer.gpus);
+  line.splits_machines = offer.gpus < std::min(run.time.gpus, run.time.gpus_per_machine);
   line.gpus_idle = line.machines * offer.gpus - run.time.gpus;
   const Money one = MachinePricePerHour(offer);
   line.price_per_hour = static_cast<double>(line.machines) * AmountIn(currency, one, eur_per_usd);
@@ -133,16 +135,19 @@ std::vector<RentedLine> RentedLines(const CostedRun& run, const Prices& prices, 
 
 std::int64_t ReferenceLine(const std::vector<RentedLine>& lines, const Pricing& pricing) {
   const RentalTerm term = pricing.term.value_or(RentalTerm::kOnDemand);
-  std::int64_t doubtful = -1;
+  std::array<std::int64_t, 4> best = {-1, -1, -1, -1};  // by how little the line compares
   std::int64_t place = -1;
   for (const RentedLine& line : lines) {
     ++place;
     if (line.offer == nullptr) return place;
     if (line.offer->term != term || !line.offer->covers_machine) continue;
-    if (!line.offer->provenance.low_confidence) return place;
-    if (doubtful < 0) doubtful = place;
+    const std::size_t rank = (line.splits_machines ? 2 : 0) + (line.offer->provenance.low_confidence ? 1 : 0);
+    if (best[rank] < 0) best[rank] = place;
   }
-  return doubtful;
+  for (const std::int64_t found : best) {
+    if (found >= 0) return found;
+  }
+  return -1;
 }
 
 }  // namespace tunefit

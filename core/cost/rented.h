@@ -12,6 +12,7 @@ struct RentedLine {
   const Offer* offer = nullptr;  ///< null: the request's own price
   std::int64_t machines = 0;     ///< 0 for the request's own price, which says nothing of machines
   std::int64_t gpus_idle = 0;    ///< rented, and not used
+  bool splits_machines = false;  ///< they are smaller than those that the run puts its GPUs in
   double price_per_hour = 0;     ///< of all machines together, in the answer's currency
   Range cost;
   CostNotes notes;
@@ -30,7 +31,8 @@ std::vector<RentedLine> RentedLines(const CostedRun& run, const Prices& prices, 
                                     Currency currency, Issues& issues);
 
 /// What renting costs at the least, without being sent away: the request's own price, else the cheapest line of the
-/// wished term, or of on-demand, whose price covers the host; a doubtful one only where there is no other. Its place
+/// wished term, or of on-demand, whose price covers the host. GPUs that work together in one machine are compared with
+/// smaller ones only where nobody rents out such a machine, and of those alike a doubtful line stands last. Its place
 /// among the lines; -1 where there is none.
 std::int64_t ReferenceLine(const std::vector<RentedLine>& lines, const Pricing& pricing);
 

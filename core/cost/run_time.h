@@ -56,8 +56,9 @@ enum class CostNote : std::uint8_t {
   kAlwaysInUse,            ///< no utilisation was given: the machine is taken to work at all hours
   kWrittenOffWhole,        ///< no residual was given: nothing is left at the end
   kNoServiceContract,      ///< none was given, and cards alone have none
+  kNoRentToCompare,        ///< nobody rents out such machines whole, so buying is held against nothing
 };
-inline constexpr int kCostNoteCount = 13;
+inline constexpr int kCostNoteCount = 14;
 
 /// Stable machine names: "egress_left_out".
 std::string_view CostNoteName(CostNote note);

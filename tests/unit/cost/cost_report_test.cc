@@ -69,6 +69,22 @@ TEST(EstimateCost, ExtrasOfOwnMachinesWhereNobodyRentsThemOut) {
   EXPECT_DOUBLE_EQ(report.extras[0].cost.expected, 2 * report.bought->of_run.total().expected);
 }
 
+TEST(EstimateCost, SaysWhyBuyingIsHeldAgainstNothing) {
+  const SmallRun small(1, 1);
+  Prices prices = SmallPrices();
+  prices.cards = {PriceOf("", 0, 1000, 1000)};
+  Offer bare = OfferOf("Bare", 1, 1);
+  bare.covers_machine = false;
+  prices.offers = CurrentOffers({bare});
+  CostReport report = CostOf(small, prices, {});
+  EXPECT_FALSE(report.break_even);
+  EXPECT_TRUE(report.notes.Has(CostNote::kNoRentToCompare));
+  prices.offers = CurrentOffers({bare, OfferOf("Whole", 1, 2)});
+  report = CostOf(small, prices, {});
+  EXPECT_TRUE(report.break_even);
+  EXPECT_FALSE(report.notes.Has(CostNote::kNoRentToCompare));
+}
+
 TEST(EstimateCost, IsInTheCurrencyThatIsAskedFor) {
   const SmallRun small(1, 1);
   Prices prices = SmallPrices();

@@ -148,6 +148,23 @@ TEST(RentedLines, OwnPriceComesFirst) {
   EXPECT_EQ(ReferenceLine(lines, pricing), 0);
 }
 
+TEST(ReferenceLine, IsAMachineThatHoldsWhatWorksTogether) {
+  Prices prices = SmallPrices();
+  prices.offers = CurrentOffers({OfferOf("Single", 1, 1), OfferOf("Eight", 8, 2)});
+  SmallRun small(8, 1);
+  Issues issues;
+  const auto reference = [&] {
+    const auto lines = RentedLines(small.run, prices, {}, Currency::kUsd, issues);
+    return lines[static_cast<std::size_t>(ReferenceLine(lines, {}))].offer->provider;
+  };
+  EXPECT_EQ(reference(), "Eight");
+  small.run.time.gpus_per_machine = 1;
+  EXPECT_EQ(reference(), "Single") << "the run itself is spread over machines of one";
+  small.run.time.gpus_per_machine = 8;
+  prices.offers = CurrentOffers({OfferOf("Single", 1, 1)});
+  EXPECT_EQ(reference(), "Single") << "for want of anything else";
+}
+
 TEST(ReferenceLine, DoubtsOnlyWhereItMust) {
   Prices prices = SmallPrices();
   Offer doubtful = OfferOf("Cheap", 1, 1);

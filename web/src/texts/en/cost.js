@@ -81,11 +81,12 @@ export const cost = {
   "cost.note.gpus_idle": "Whole machines hold more GPUs than the run uses: the others stand idle, and cost money all the same.",
   "cost.note.tokens_not_said": "The service does not say whether it bills padding: the range goes from your tokens alone to those with padding.",
   "cost.note.host_power_unknown": "The electricity is that of the GPUs alone: what the machine around them draws is not known.",
-  "cost.note.host_power_derived": "What the machine itself draws is taken to be its maker’s planning figure, less that of its cards.",
+  "cost.note.host_power_derived": "What the machine itself draws follows from its maker’s planning figure, less that of its cards: in use, machines draw less than is planned for them.",
   "cost.note.idle_power_left_out": "What the machine draws while it waits for work is not counted.",
   "cost.note.always_in_use": "What you buy is taken to work day and night. If it works less, each hour of work costs more.",
   "cost.note.written_off_whole": "What you buy is taken to be worth nothing at the end.",
   "cost.note.no_service_contract": "No service contract is included.",
+  "cost.note.no_rent_to_compare": "Nobody in the catalog rents out such a machine whole, on the terms you asked for, so there is nothing to compare buying with.",
 
   "cost.even.heading": "Rent or buy?",
   "cost.even.reached": "From about {hours} of work on ({range}), buying is cheaper than renting at {rent} an hour. In use {utilisation} of all hours, that is after {months} ({months_range}).",

@@ -81,11 +81,12 @@ export const cost = {
   "cost.note.gpus_idle": "In hele machines zitten meer GPU’s dan de run gebruikt: de andere staan stil, maar kosten ook geld.",
   "cost.note.tokens_not_said": "De dienst zegt niet of opvulling (padding) wordt afgerekend: de bandbreedte loopt van alleen je eigen tokens tot die met de opvulling erbij.",
   "cost.note.host_power_unknown": "De stroom is alleen die van de GPU’s: wat de machine eromheen verbruikt, is niet bekend.",
-  "cost.note.host_power_derived": "Voor wat de machine zelf verbruikt, is het vermogen genomen waar de fabrikant mee rekent, min dat van de kaarten.",
+  "cost.note.host_power_derived": "Wat de machine zelf verbruikt, volgt uit het vermogen waar de fabrikant mee rekent, min dat van de kaarten: in gebruik vragen machines minder dan dat.",
   "cost.note.idle_power_left_out": "Wat de machine verbruikt terwijl ze op werk wacht, telt niet mee.",
   "cost.note.always_in_use": "Er is gerekend alsof wat je koopt dag en nacht werkt. Werkt het minder, dan is elk uur duurder.",
   "cost.note.written_off_whole": "Er is gerekend alsof wat je koopt aan het eind niets meer waard is.",
   "cost.note.no_service_contract": "Een onderhoudscontract is niet meegerekend.",
+  "cost.note.no_rent_to_compare": "Niemand in de catalogus verhuurt zo’n machine als geheel, onder de voorwaarden die je vraagt. Daarom valt kopen nergens mee te vergelijken.",
 
   "cost.even.heading": "Huren of kopen?",
   "cost.even.reached": "Vanaf ongeveer {hours} werk ({range}) is kopen goedkoper dan huren voor {rent} per uur. Is de machine {utilisation} van alle uren in gebruik, dan is dat na {months} ({months_range}).",
