@@ -32,12 +32,13 @@ constexpr std::array<Start, kConstantCount> kStarts = {{{0.82, 1},
                                                         {0.05, 1}}};
 constexpr double kFactors[] = {0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 1.01, 1.03, 1.07, 1.15, 1.4, 2};
 
-/// What a GPU's share of its machines' network usually is (catalog/interconnects.json: HDR, NDR, 100 Gb/s).
+/// What a GPU's share of its machines' network usually is (catalog/interconnects.json: HDR, NDR, XDR, 100 Gb/s).
 Efficiencies Begin() {
   Efficiencies begin;
   for (std::size_t i = 0; i < kConstantCount; ++i) begin.constants[i] = kStarts[i].value;
   begin.architectures = {{"", 0.75, 12.5e9},     {"Ampere", 0.85, 25e9},   {"Ada", 0.9, 12.5e9},
-                         {"Hopper", 0.75, 50e9}, {"Blackwell", 0.7, 50e9}, {"CDNA3", 0.75, 50e9}};
+                         {"Hopper", 0.75, 50e9}, {"Blackwell", 0.7, 50e9}, {"Blackwell Ultra", 0.7, 100e9},
+                         {"CDNA3", 0.75, 50e9},  {"CDNA4", 0.75, 50e9}};
   return begin;
 }
 
@@ -50,6 +51,24 @@ double Loss(const std::vector<const TimedRow*>& rows, const Efficiencies& effici
     weights += row->weight;
   }
   return sum / weights;
+}
+
+/// An architecture that none of the rows ran on, and any that the catalog does not name, reach what the others do in
+/// the middle.
+void FillUnmeasured(const std::vector<const TimedRow*>& rows, Efficiencies& fitted) {
+  std::vector<Efficiencies::Architecture*> unmeasured;
+  std::vector<double> shares;
+  for (Efficiencies::Architecture& architecture : fitted.architectures) {
+    const auto ran = [&](const TimedRow* row) { return &fitted.Of(*row->card) == &architecture; };
+    if (std::any_of(rows.begin(), rows.end(), ran)) {
+      shares.push_back(architecture.matmul_share);
+    } else {
+      unmeasured.push_back(&architecture);
+    }
+  }
+  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
+  std::nth_element(shares.begin(), middle, shares.end());
+  for (Efficiencies::Architecture* architecture : unmeasured) architecture->matmul_share = *middle;
 }
 
 /// One value after another by factors, as long as the loss falls.
@@ -72,6 +91,7 @@ Efficiencies Fit(const std::vector<const TimedRow*>& rows, Efficiencies best) {
     for (std::size_t i = 0; i < kConstantCount; ++i) improve(best.constants[i], kStarts[i].most);
     for (Efficiencies::Architecture& architecture : best.architectures) improve(architecture.matmul_share, 1.1);
   }
+  FillUnmeasured(rows, best);
   return best;
 }
 
