@@ -13,6 +13,7 @@
 #include "core/codec/catalog.h"
 #include "core/codec/request.h"
 #include "core/memory/estimate.h"
+#include "core/time/run.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/files.h"
 
@@ -41,6 +42,20 @@ void EstimateTyped(benchmark::State& state, const std::string& request, tunefit:
   const tunefit::RequestReading reading = tunefit::ReadRequest(request, catalog);
   for (auto _ : state) {
     benchmark::DoNotOptimize(tunefit::EstimateMemory(reading.workload, reading.gpu, catalog.overheads, detail));
+  }
+}
+
+/// And to its time, traced once for both.
+void EstimateTypedTime(benchmark::State& state, const std::string& request) {
+  tunefit::Issues issues;
+  const tunefit::Catalog catalog = tunefit::ReadCatalog(tunefit::test::ReadFile(TUNEFIT_CATALOG), issues);
+  const tunefit::RequestReading reading = tunefit::ReadRequest(request, catalog);
+  for (auto _ : state) {
+    const std::vector<tunefit::TracedRank> job = tunefit::TraceJob(reading.workload);
+    benchmark::DoNotOptimize(
+        tunefit::EstimateMemory(reading.workload, job, reading.gpu, catalog.overheads, tunefit::Detail::kSummary));
+    benchmark::DoNotOptimize(tunefit::EstimateTime(reading.workload, job, *reading.gpu, reading.wiring,
+                                                   catalog.efficiencies, reading.dataset));
   }
 }
 
@@ -77,6 +92,7 @@ int main(int argc, char** argv) {
     std::cerr << "the catalog cannot be read: " << status << '\n';
     return EXIT_FAILURE;
   }
+  tunefit::InitMarket(tunefit::test::ReadFile(TUNEFIT_MARKET));
   const auto requests = tunefit::test::ReadLines(TUNEFIT_SOURCE_DIR "/tests/bench/requests.jsonl");
   for (std::size_t i = 0; i < requests.size(); ++i) {
     benchmark::RegisterBenchmark(("EstimateTyped/summary/" + std::to_string(i)).c_str(), EstimateTyped, requests[i],
@@ -84,6 +100,8 @@ int main(int argc, char** argv) {
         ->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(("EstimateTyped/full/" + std::to_string(i)).c_str(), EstimateTyped, requests[i],
                                  tunefit::Detail::kFull)
+        ->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(("EstimateTypedTime/" + std::to_string(i)).c_str(), EstimateTypedTime, requests[i])
         ->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(("EstimateText/" + std::to_string(i)).c_str(), EstimateText, requests[i])
         ->Unit(benchmark::kMicrosecond);

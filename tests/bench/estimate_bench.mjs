@@ -24,6 +24,8 @@ const { default: createCore } = await import(fileURLToPath(new URL("build/wasm/w
 const core = await createCore({ wasmBinary: read("build/wasm/wasm/tunefit.wasm") });
 const catalog = read("build/wasm/catalog/catalog.json").toString();
 report("InitCatalog", measure(20, () => core.init(catalog)));
+const market = read("build/wasm/catalog/market.json").toString();
+report("InitMarket", measure(20, () => core.init_market(market)));
 read("tests/bench/requests.jsonl")
   .toString()
   .trim()
