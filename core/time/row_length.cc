@@ -1,7 +1,8 @@
 #include "core/time/row_length.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "core/time/exact_math.h"
 
 namespace tunefit {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::int64_t kSummedRows = 512;
 
 /// Mean of lengths cut at the limit, as a share of it, where the limit is `ratio` times the mean of uncut ones.
-double CutMean(double ratio) { return -std::expm1(-ratio) / ratio; }
+double CutMean(double ratio) { return DecayedShare(ratio) / ratio; }
 
 /// The ratio whose CutMean is `share`, by halving: CutMean falls from 1, and is below 1 / ratio.
 double RatioOf(double share) {
@@ -28,7 +29,7 @@ double RatioOf(double share) {
 double LongestOf(std::int64_t rows, double mean, double limit) {
   if (mean >= limit || rows <= 1) return std::min(mean, limit);
   const double ratio = RatioOf(mean / limit);
-  const double within = -std::expm1(-ratio);  // of uncut lengths, the share below the limit
+  const double within = DecayedShare(ratio);  // of uncut lengths, the share below the limit
   // The integral of 1 - (1 - exp(-x / m))^rows from 0 to the limit, with 1 - exp(-x / m) as variable: a sum of powers.
   double sum = 0;
   double power = 1;
@@ -36,7 +37,7 @@ double LongestOf(std::int64_t rows, double mean, double limit) {
     power *= within;
     sum += power / static_cast<double>(row);
   }
-  if (rows > kSummedRows) sum += std::log(static_cast<double>(rows) / static_cast<double>(kSummedRows));
+  if (rows > kSummedRows) sum += NaturalLog(static_cast<double>(rows) / static_cast<double>(kSummedRows));
   return std::min(limit, limit / ratio * sum);
 }
 
