@@ -70,6 +70,7 @@ void ReadInterconnect(const ObjectReader& row, Catalog& catalog) {
   if (!joins || rate == nullptr) return;
   CatalogInterconnect link{row.Find("id")->text, row.Find("name")->text, *joins, rate->number * kGiga, {}};
   if (row.Find("gpus") != nullptr) link.gpus = TextsOf(row, "gpus");
+  if (link.joins == Joins::kGpus && link.gpus.empty()) return;
   catalog.interconnects.push_back(std::move(link));
 }
 

@@ -50,11 +50,13 @@ bool IsCheaper(const RentedLine& a, const RentedLine& b) {
 }
 
 /// Names what there is instead of what was wished.
-void RemarkOnWish(const char* field, const std::string& wish, std::string known, Issues& issues) {
+void RemarkOnWish(const char* field, const std::string& wish, const std::string& provider, std::string known,
+                  Issues& issues) {
+  const std::string of = provider.empty() ? "" : " of " + provider;
   issues.push_back({.code = "unknown_value",
                     .field = field,
-                    .message = std::string(field) + " is \"" + wish + "\", and the catalog has no offer there with " +
-                               "this GPU; it has " + (known.empty() ? "none that names one" : known) + ".",
+                    .message = std::string(field) + " is \"" + wish + "\", and the catalog has no such offer" + of +
+                               " with this GPU; it has " + (known.empty() ? "none that names one" : known) + ".",
                     .severity = Severity::kWarning,
                     .values = {{"value", wish}, {"known", std::move(known)}}});
 }
@@ -96,16 +98,17 @@ void RemarkOnWishes(std::span<const Offer> all, const Pricing& pricing, Issues& 
   const Offers of_provider = Wished(offers, asked);
   if (of_provider.empty()) {
     const auto provider = [](const Offer& offer) { return std::string_view(offer.provider); };
-    return RemarkOnWish("pricing.provider", pricing.provider, Listed(offers, provider), issues);
+    return RemarkOnWish("pricing.provider", pricing.provider, "", Listed(offers, provider), issues);
   }
   asked.region = pricing.region;
   const Offers of_region = Wished(of_provider, asked);
   if (of_region.empty()) {
     const auto region = [](const Offer& offer) { return std::string_view(offer.region); };
-    return RemarkOnWish("pricing.region", pricing.region, Listed(of_provider, region), issues);
+    return RemarkOnWish("pricing.region", pricing.region, pricing.provider, Listed(of_provider, region), issues);
   }
   const auto term = [](const Offer& offer) { return RentalTermName(offer.term); };
-  RemarkOnWish("pricing.term", std::string(RentalTermName(*pricing.term)), Listed(of_region, term), issues);
+  RemarkOnWish("pricing.term", std::string(RentalTermName(*pricing.term)), pricing.provider, Listed(of_region, term),
+               issues);
 }
 
 }  // namespace
