@@ -74,7 +74,18 @@ export interface Time {
   row_tokens: number | null;
   /** An average step of the run: of its rows, where these are shorter than `batch.sequence_length`. */
   run_step_seconds: Range | null;
-  /** `steps` times `run_step_seconds`. */
+  /** What the run waits for outside its steps: the model is read (`start`), a checkpoint is written at the end of each
+   *  epoch and in long runs as often as costs least (`saving`), and after failures steps are made again (`lost`).
+   *  Evaluations are left out. TIM-33 to 35. */
+  outside_steps: null | {
+    start_seconds: Range;
+    saving_seconds: Range;
+    lost_seconds: Range;
+    /** Expected numbers, which need not be whole. */
+    saves: number;
+    interruptions: number;
+  };
+  /** From start to end: `steps` times `run_step_seconds`, and what it waits for outside them. */
   total_hours: Range | null;
   /** They sum to `step_seconds.expected`. Left out in a summary. */
   terms?: { id: TimeTerm; formula: string; seconds: number }[];

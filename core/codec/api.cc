@@ -41,6 +41,7 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   if (reading.gpu != nullptr && IsTimed(reading.workload) && HasRates(*reading.gpu)) {
     answer.time =
         EstimateTime(reading.workload, job, *reading.gpu, reading.wiring, catalog.efficiencies, reading.dataset);
+    AddOutsideSteps(*answer.time, reading.workload, reading.dataset, answer.memory.disk_bytes, catalog.outside_steps);
     if (reading.includes_scaling) {
       answer.scaling = ScalingOf(reading.workload, *reading.gpu, reading.wiring, catalog.efficiencies);
     }
@@ -75,7 +76,9 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   run.time.seconds = *answer.time->total_seconds;
   run.time.padded_tokens = length.filled_tokens;
   run.time.trained_tokens = length.trained_tokens;
-  run.time.gpu_busy_share = BusyShare(answer.time->run_step);
+  const double steps_share =
+      answer.time->run_step_seconds.expected * length.steps / answer.time->total_seconds->expected;
+  run.time.gpu_busy_share = steps_share * BusyShare(answer.time->run_step);
   run.time.gpus = reading.workload.parallel.gpus;
   run.time.gpus_per_machine = reading.workload.parallel.gpus_per_node;
   run.model = ModelForServices(reading.workload);

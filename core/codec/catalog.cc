@@ -76,8 +76,9 @@ const CatalogFormula* Catalog::FindFormula(std::string_view of) const {
 }
 
 Catalog ReadCatalog(std::string_view text, Issues& issues) {
-  static constexpr std::string_view kKnown[] = {"meta",   "gpus",    "purposes", "interconnects", "models",
-                                                "stacks", "sources", "formulas", "overheads",     "efficiencies"};
+  static constexpr std::string_view kKnown[] = {"meta",      "gpus",         "purposes",     "interconnects",
+                                                "models",    "stacks",       "sources",      "formulas",
+                                                "overheads", "efficiencies", "outside_steps"};
   Catalog catalog;
   JsonValue tree;
   if (!ReadBundle(text, tree, issues)) return catalog;
@@ -94,6 +95,7 @@ Catalog ReadCatalog(std::string_view text, Issues& issues) {
   ReadFormulas(bundle, names, catalog);
   ReadOverheads(bundle, names, catalog);
   ReadEfficiencies(bundle, names, catalog);
+  ReadOutsideSteps(bundle, names, catalog);
   return catalog;
 }
 

@@ -14,6 +14,7 @@
 #include "core/model/issue.h"
 #include "core/model/workload.h"
 #include "core/time/efficiencies.h"
+#include "core/time/outside_steps.h"
 
 namespace tunefit {
 
@@ -63,7 +64,8 @@ enum class Joins : std::uint8_t {
   kMachines,       ///< machines, by what all GPUs of one share
 };
 
-/// A link between GPUs or machines whose rate is known; those to memory, drives and the host are for people.
+/// A link between GPUs or machines whose rate is known; those to memory, drives and the host, and those of cards that
+/// the catalog does not have, are for people.
 struct CatalogInterconnect {
   std::string id, name;
   Joins joins = Joins::kGpus;
@@ -93,6 +95,7 @@ struct Catalog {
   std::vector<CatalogFormula> formulas;  ///< one for every term and overhead of a report
   Overheads overheads;
   Efficiencies efficiencies;
+  OutsideRates outside_steps;
   std::vector<RowName> gpu_names;    ///< ids and aliases, sorted
   std::vector<RowName> model_names;  ///< ids, Hugging Face ids and aliases, sorted
 
@@ -109,8 +112,9 @@ struct Catalog {
 };
 
 /// Reads the first bundle, `{"meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas",
-/// "overheads", "efficiencies"}`, and checks every rule of the catalog (catalog/README.md). All faults are added to
-/// `issues`, with the dotted path in the bundle as their field; the answer is only to be used when there are none.
+/// "overheads", "efficiencies", "outside_steps"}`, and checks every rule of the catalog (catalog/README.md). All faults
+/// are added to `issues`, with the dotted path in the bundle as their field; the answer is only to be used when there
+/// are none.
 Catalog ReadCatalog(std::string_view text, Issues& issues);
 
 }  // namespace tunefit

@@ -36,18 +36,6 @@ constexpr auto RunsOf() {
 constexpr auto kRuns = RunsOf();
 constexpr auto kOverheads = rules::Together(kConstants, std::array{Object("runs", kRuns).Needed()});
 
-Range ReadRange(const ObjectReader& object, std::string_view key) {
-  const ObjectReader reader(object, key);
-  Range range;
-  range.low = reader.Find("low")->number;
-  range.expected = reader.Find("expected")->number;
-  range.high = reader.Find("high")->number;
-  if (range.low > range.expected || range.expected > range.high) {
-    object.Fault("implausible", key, "must have low, expected and high in this order", {});
-  }
-  return range;
-}
-
 }  // namespace
 
 void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog) {

@@ -25,6 +25,18 @@ std::vector<std::string> TextsOf(const ObjectReader& row, std::string_view key) 
   return texts;
 }
 
+Range ReadRange(const ObjectReader& object, std::string_view key) {
+  const ObjectReader reader(object, key);
+  Range range;
+  range.low = reader.Find("low")->number;
+  range.expected = reader.Find("expected")->number;
+  range.high = reader.Find("high")->number;
+  if (range.low > range.expected || range.expected > range.high) {
+    object.Fault("implausible", key, "must have low, expected and high in this order", {});
+  }
+  return range;
+}
+
 std::vector<std::string> SourceIdsOf(const ObjectReader& row) {
   std::vector<std::string> ids;
   for (const JsonMember& member : row.Find("sources")->members) {

@@ -26,6 +26,7 @@ Architecture ReadConfig(const ObjectReader& row, const KnownNames& names);
 void ReadStacks(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadFormulas(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadEfficiencies(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
+void ReadOutsideSteps(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 void ReadOverheads(const ObjectReader& bundle, const KnownNames& names, Catalog& catalog);
 
 /// Of the catalog's GB, Gb and GFLOPS.
@@ -34,6 +35,10 @@ inline constexpr double kGiga = 1e9;
 /// The text and the number under a key of a row that was checked: empty, and 0, where it is left out.
 std::string_view TextOf(const ObjectReader& row, std::string_view key);
 double NumberOf(const ObjectReader& row, std::string_view key);
+
+/// `low`, `expected` and `high` of an object that was checked; `implausible` at the object where they are not in this
+/// order.
+Range ReadRange(const ObjectReader& object, std::string_view key);
 
 /// The ids in `sources` of a row that was checked: every id once, sorted.
 std::vector<std::string> SourceIdsOf(const ObjectReader& row);

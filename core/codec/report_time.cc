@@ -24,10 +24,25 @@ void WriteTerms(JsonWriter& writer, const StepTime& step) {
   writer.EndList();
 }
 
+void WriteOutsideSteps(JsonWriter& writer, const std::optional<OutsideSteps>& outside) {
+  if (!outside) {
+    writer.Null("outside_steps");
+    return;
+  }
+  writer.Key("outside_steps");
+  writer.BeginObject();
+  WriteRange(writer, "start_seconds", outside->start);
+  WriteRange(writer, "saving_seconds", outside->saving);
+  WriteRange(writer, "lost_seconds", outside->lost);
+  writer.Number("saves", outside->saves);
+  writer.Number("interruptions", outside->interruptions);
+  writer.EndObject();
+}
+
 void WriteRun(JsonWriter& writer, const TimeEstimate& time) {
   if (!time.run) {
-    for (const std::string_view key :
-         {"steps", "computed_tokens", "trained_tokens", "row_tokens", "run_step_seconds", "total_hours"}) {
+    for (const std::string_view key : {"steps", "computed_tokens", "trained_tokens", "row_tokens", "run_step_seconds",
+                                       "outside_steps", "total_hours"}) {
       writer.Null(key);
     }
     return;
@@ -37,6 +52,7 @@ void WriteRun(JsonWriter& writer, const TimeEstimate& time) {
   writer.Number("trained_tokens", time.run->trained_tokens);
   writer.Number("row_tokens", time.run->row_tokens);
   WriteRange(writer, "run_step_seconds", time.run_step_seconds);
+  WriteOutsideSteps(writer, time.outside);
   WriteRange(writer, "total_hours", *time.total_seconds * (1 / kSecondsPerHour));
 }
 

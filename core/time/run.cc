@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/parameters.h"
 #include "core/time/row_length.h"
 
 namespace tunefit {
@@ -98,6 +99,16 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
   estimate.run_step_seconds = RangeOf(estimate.run_step, efficiencies);
   estimate.total_seconds = estimate.run_step_seconds * estimate.run->steps;
   return estimate;
+}
+
+void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
+                     const OutsideRates& rates) {
+  if (!estimate.total_seconds || estimate.total_seconds->low <= 0) return;
+  RunFiles files;
+  files.model = BytesPerElement(Dtype::kBf16) * static_cast<double>(CountParameters(workload.architecture).total());
+  files.checkpoint = checkpoint_bytes;
+  estimate.outside = OutsideStepsOf(*estimate.total_seconds, files, dataset.epochs, workload.parallel.gpus, rates);
+  estimate.total_seconds = *estimate.total_seconds + estimate.outside->total();
 }
 
 bool HasRates(const Gpu& gpu) { return std::max(gpu.peak.fp16, gpu.peak.bf16) > 0; }

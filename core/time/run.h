@@ -5,6 +5,7 @@
 
 #include "core/memory/overheads.h"
 #include "core/model/workload.h"
+#include "core/time/outside_steps.h"
 #include "core/time/step_time.h"
 
 // From a step to a run over a data set.
@@ -46,12 +47,17 @@ struct TimeEstimate {
   std::optional<RunLength> run;
   StepTime run_step;  ///< of rows as the run has them, on average; `step` where no run is known
   Range run_step_seconds;
-  std::optional<Range> total_seconds;
+  std::optional<OutsideSteps> outside;  ///< where a run is known
+  std::optional<Range> total_seconds;   ///< of the run, from its start to its end
 };
 
-/// TIM-0  The time of a traced job on its GPUs.
+/// TIM-0  The time of a traced job on its GPUs: of a step, and of a run's steps.
 TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
                           const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset);
+
+/// Adds what a run waits for outside its steps to an estimate that has a run. `checkpoint_bytes` of one save (MEM-114).
+void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
+                     const OutsideRates& rates);
 
 /// Runs whose time is not only that of their steps, or whose GPUs work one after another, are not modelled yet:
 /// completions that are generated (GRPO, PPO), and layers placed on several cards (device_map).

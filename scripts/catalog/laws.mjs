@@ -259,14 +259,18 @@ function architectureLaw(rows, name, gpus, report) {
   });
 }
 
+/** `implausible` at every range of a value that is not in order. */
+function rangeLaw(value, field, report) {
+  if (value === null || typeof value !== "object") return;
+  const { low, expected, high } = value;
+  if (low > expected || expected > high) report("implausible", field, "must have low, expected and high in this order");
+  for (const [key, inner] of Object.entries(value)) rangeLaw(inner, Array.isArray(value) ? `${field}[${key}]` : `${field}.${key}`, report);
+}
+
+const outsideLaws = ({ outside_steps: outside }, report) => rangeLaw(outside, "outside_steps", report);
+
 function overheadLaws({ gpus, overheads }, report) {
-  const visit = (value, field) => {
-    if (value === null || typeof value !== "object") return;
-    const { low, expected, high } = value;
-    if (low > expected || expected > high) report("implausible", field, "must have low, expected and high in this order");
-    for (const [key, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? `${field}[${key}]` : `${field}.${key}`);
-  };
-  visit(overheads, "overheads");
+  rangeLaw(overheads, "overheads", report);
   architectureLaw(overheads.contexts, "overheads.contexts", gpus, report);
   reportTwice(overheads.contexts, "overheads.contexts", report);
   if (!overheads.contexts.some(({ architecture }) => architecture === "")) {
@@ -286,7 +290,7 @@ function efficiencyLaws({ gpus, efficiencies }, report) {
 export function violations(catalog) {
   const found = [];
   const report = (code, field, message) => found.push({ code, field, message });
-  for (const laws of [idLaws, gpuLaws, interconnectLaws, modelLaws, stackLaws, overheadLaws, efficiencyLaws]) laws(catalog, report);
+  for (const laws of [idLaws, gpuLaws, interconnectLaws, modelLaws, stackLaws, overheadLaws, efficiencyLaws, outsideLaws]) laws(catalog, report);
   sourceLaws(catalog, catalog, report);
   reportUnsorted(catalog.sources, "sources", report);
   return found;

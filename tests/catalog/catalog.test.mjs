@@ -27,7 +27,8 @@ function completed(small) {
   const known = (rows) => rows.filter(({ architecture }) => architectures.has(architecture));
   const overheads = { ...catalog.overheads, contexts: known(catalog.overheads.contexts) };
   const efficiencies = { ...catalog.efficiencies, architectures: known(catalog.efficiencies.architectures) };
-  return { formulas, overheads, efficiencies, ...small };
+  const outside_steps = Object.fromEntries(Object.entries(catalog.outside_steps).map(([name, figure]) => [name, { ...figure, sources: [source] }]));
+  return { formulas, overheads, efficiencies, outside_steps, ...small };
 }
 
 test("both parts keep their schemas and their laws", () => {

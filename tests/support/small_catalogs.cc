@@ -38,10 +38,14 @@ std::string Completed(Json catalog) {
     catalog[constants] = whole[constants];
     catalog[constants][list] = RowsOfItsGpus(whole[constants][list], catalog);
   }
-  if (catalog.contains("formulas")) return catalog.dump();
-  catalog["formulas"] = whole["formulas"];
   const Json sources = catalog.value("sources", Json::array());
   const Json first = sources.is_array() && !sources.empty() ? sources[0].value("id", Json("table")) : Json("table");
+  if (!catalog.contains("outside_steps")) {
+    catalog["outside_steps"] = whole["outside_steps"];
+    for (auto& [name, figure] : catalog["outside_steps"].items()) figure["sources"] = Json::array({first});
+  }
+  if (catalog.contains("formulas")) return catalog.dump();
+  catalog["formulas"] = whole["formulas"];
   for (Json& formula : catalog["formulas"]) formula["sources"] = Json::array({first});
   return catalog.dump();
 }

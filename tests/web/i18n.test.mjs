@@ -143,7 +143,7 @@ test("every text is used: its key stands in the source, or it is of a kind that 
     ...core, "wish.*", "field.*", "help.*", "unit.*", "method.*.what", "expected.*", "moment.*", "phase.*", "term.*", "overhead.*", "kind.*",
     "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
     "ask.options.*", "grade.*", "confidence.*", "cannot.*", "card.*", "server.*", "machine.*", "price.*",
-    "duration.*", "outcome.bought.*", "time.steps.*", "time.bound.*", "time.family.*", "time.term.*", "cost.bought.*", "cost.machines.*",
+    "duration.*", "outcome.bought.*", "time.steps.*", "time.saves.*", "time.failures.*", "time.bound.*", "time.family.*", "time.term.*", "cost.bought.*", "cost.machines.*",
     "cost.part.*", "cost.figure.*", "cost.value.*", "cost.extra.*", "cost.note.*", "cost.even.*",
   ];
   const made = (key) => kinds.some((kind) => new RegExp(`^${kind.replaceAll(".", "\\.").replace("*", "[A-Za-z0-9_.-]+")}$`).test(key));

@@ -124,7 +124,17 @@ test("the parts of a step are all told, and sum to it", () => {
 
 test("padding is told where it is more than a little, and not where nothing is padded", () => {
   const told = (patch) => textOf(time(view(en, patch))).includes("Padding is computed too");
-  assert.deepEqual([{}, { packing: "packed" }, { mean: "2000" }, { examples: "", mean: "", epochs: "" }].map(told), [true, false, false, false]);
+  assert.deepEqual([{}, { packing: "packed" }, { mean: "2000" }, { examples: "", mean: "", epochs: "" }].map((patch) => told({ batch: "8", ...patch })), [true, false, false, false]);
+  assert.equal(told({}), false, "one example takes no padding");
+});
+
+test("what the run waits for beside its steps is told, and failures where they are to be expected", () => {
+  const told = (words, patch) => plain(textOf(time(view(words, patch))));
+  assert.match(told(en), /hold about [\d.]+ \w+ to read the model and [\d.]+ \w+ for \d+ saves?\. Evaluations come on top/);
+  assert.match(told(nl), /zit ongeveer [\d,]+ \w+ om het model te lezen en [\d,]+ \w+ voor \d+ keer opslaan/);
+  assert.doesNotMatch(told(en), /Machines break/);
+  assert.match(told(en, { gpu: "t4", precision: "fp32", examples: "30000000" }), /expect [\d.]+ failures?, which cost [\d.]+ \w+/);
+  assert.doesNotMatch(told(en, { examples: "", mean: "", epochs: "" }), /read the model/);
 });
 
 test("every way to pay is told in both languages, whatever is asked", () => {

@@ -38,7 +38,7 @@ export default [
     name: "without data a step has a time, and with them the run; packing is offered where padding is computed",
     async run(context) {
       const { tab, assert, waitFor } = context;
-      await visit(context, "&examples=&mean=&epochs=", () => document.querySelector("[data-part=time]") !== null);
+      await visit(context, "&batch=8&examples=&mean=&epochs=", () => document.querySelector("[data-part=time]") !== null);
       assert.match(await tab.evaluate(outcome), /a step .* Say how much data you have/);
       assert.equal(await tab.evaluate(priced), false);
       await tab.evaluate(fill, "examples", "10.000");

@@ -164,7 +164,7 @@ TEST(Schema, OfTheFirstPart) {
   };
   Probe probe(Json::parse(test::Completed(test::ReadSmallCatalog("minimal.json")), nullptr, false), read);
   for (const char* table : {"meta", "gpus", "purposes", "interconnects", "models", "stacks", "sources", "formulas",
-                            "overheads", "efficiencies"}) {
+                            "overheads", "efficiencies", "outside_steps"}) {
     probe.VisitTable(table);
   }
   EXPECT_GT(probe.count(), 2000);

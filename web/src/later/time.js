@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { disclosure } from "../views/view.js";
-import { duration, figures, hoursOf } from "./amounts.js";
+import { counted, duration, figures, hoursOf } from "./amounts.js";
 import { untimed } from "./outcome.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -98,6 +98,25 @@ function padding(view, { computed_tokens: computed, trained_tokens: trained, row
   </p>`;
 }
 
+/** Of fewer failures than this nothing is said: they are not to be expected. */
+const likely = 0.1;
+
+/** What the run's hours hold beside its steps. @param {View} view @param {Time} time */
+function outside({ words }, { outside_steps: waits }) {
+  if (!waits) return nothing;
+  const { start_seconds: start, saving_seconds: saving, lost_seconds: lost, saves, interruptions } = waits;
+  const told = {
+    start: duration(words, start).amount,
+    saving: duration(words, saving).amount,
+    saves: words.plural("time.saves", Math.max(1, Math.round(saves))),
+    lost: duration(words, lost).amount,
+    failures: counted(words, "time.failures", interruptions),
+  };
+  return html`<p class="caption">
+    ${words.t("time.outside", told)} ${interruptions >= likely ? words.t("time.outside.failures", told) : nothing}
+  </p>`;
+}
+
 /**
  * A part of a step, in the unit of the whole.
  * @param {View["words"]} words @param {number} seconds @param {number} whole
@@ -184,7 +203,7 @@ export function time(view) {
   return html`<section class="time" data-part="time">
     ${heading}
     <p class="caption">${words.t("time.caption")}</p>
-    ${numbers(view, known)} ${padding(view, known)}
+    ${numbers(view, known)} ${outside(view, known)} ${padding(view, known)}
     ${disclosure(view, "time-use", { className: "behind", summary: words.t("time.use.how"), body: how })}
     ${parts(view, known)}
   </section>`;

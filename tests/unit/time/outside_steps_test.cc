@@ -1,0 +1,56 @@
+#include "core/time/outside_steps.h"
+
+#include <gtest/gtest.h>
+
+namespace tunefit {
+namespace {
+
+Range Certain(double value) { return {value, value, value}; }
+
+/// 1 GB/s, a failure in 100,000 seconds of one GPU, and 100 seconds to start again.
+OutsideRates Round() { return {Certain(1e9), Certain(100'000), Certain(100)}; }
+
+TEST(OutsideSteps, AShortRunSavesAtTheEndOfEachEpoch) {
+  // 3 epochs in 300 s: saves of 2 s, each 100 s apart. 300 / 100,000 of a failure, which costs 100 s and half of 100 s.
+  const OutsideSteps outside = OutsideStepsOf(Certain(300), {16e9, 2e9}, 3, 1, Round());
+  EXPECT_DOUBLE_EQ(outside.start.expected, 16);
+  EXPECT_DOUBLE_EQ(outside.saves, 3);
+  EXPECT_DOUBLE_EQ(outside.saving.expected, 6);
+  EXPECT_DOUBLE_EQ(outside.interruptions, 0.003);
+  EXPECT_DOUBLE_EQ(outside.lost.expected, 0.45);
+  EXPECT_DOUBLE_EQ(outside.total().expected, 22.45);
+}
+
+TEST(OutsideSteps, ALongRunSavesAsOftenAsCostsLeast) {
+  // 8 GPUs fail every 12,500 s: with saves of 16 s, sqrt(2 · 16 · 12,500) = 632.5 s between them, in 63,246 s 100.
+  const OutsideSteps outside = OutsideStepsOf(Certain(63'245.553'203'367'59), {0, 16e9}, 1, 8, Round());
+  EXPECT_NEAR(outside.saves, 100, 1e-9);
+  EXPECT_NEAR(outside.saving.expected, 1600, 1e-6);
+  EXPECT_NEAR(outside.interruptions, 5.059'644'256, 1e-8);
+  // Saves and steps made again cost the same there: 1600 s; restarts come to it.
+  EXPECT_NEAR(outside.lost.expected, 1600 + 505.964'425'6, 1e-6);
+}
+
+TEST(OutsideSteps, NothingToWriteIsNotWaitedFor) {
+  const OutsideSteps outside = OutsideStepsOf(Certain(300), {0, 0}, 1, 1, Round());
+  EXPECT_EQ(outside.saving.expected, 0);
+  EXPECT_EQ(outside.start.expected, 0);
+}
+
+TEST(OutsideSteps, TheRangeIsFromAllAtTheirBestToAllAtTheirWorst) {
+  const OutsideRates rates = {{1e9, 2e9, 4e9}, {50'000, 100'000, 200'000}, {60, 100, 200}};
+  const OutsideSteps outside = OutsideStepsOf({90, 100, 120}, {8e9, 8e9}, 1, 1, rates);
+  EXPECT_DOUBLE_EQ(outside.start.low, 2);
+  EXPECT_DOUBLE_EQ(outside.start.expected, 4);
+  EXPECT_DOUBLE_EQ(outside.start.high, 8);
+  EXPECT_DOUBLE_EQ(outside.lost.low, 90 / 200'000.0 * (60 + 45));
+  EXPECT_DOUBLE_EQ(outside.lost.high, 120 / 50'000.0 * (200 + 60));
+}
+
+TEST(OutsideSteps, PartOfAnEpochEndsWithASave) {
+  EXPECT_DOUBLE_EQ(OutsideStepsOf(Certain(300), {0, 1e9}, 0.25, 1, Round()).saves, 1);
+  EXPECT_DOUBLE_EQ(OutsideStepsOf(Certain(300), {0, 1e9}, 2.5, 1, Round()).saves, 3);
+}
+
+}  // namespace
+}  // namespace tunefit
