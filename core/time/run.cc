@@ -52,6 +52,14 @@ Workload WithLength(Workload workload, double tokens) {
   return workload;
 }
 
+/// Machines that each hold a part of the model or of its states, and write it.
+double WritingMachines(const Parallel& parallel) {
+  const bool is_divided = ShardsParameters(parallel.strategy) || ShardsStatesOnly(parallel.strategy);
+  const std::int64_t shares = std::max(is_divided ? parallel.Shards() : 1, parallel.expert);
+  const std::int64_t parts = std::min(parallel.gpus, parallel.tensor * parallel.pipeline * shares);
+  return static_cast<double>((parts + parallel.gpus_per_node - 1) / parallel.gpus_per_node);
+}
+
 }  // namespace
 
 std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload) {
@@ -106,7 +114,7 @@ void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dat
   if (!estimate.total_seconds || estimate.total_seconds->low <= 0) return;
   RunFiles files;
   files.model = BytesPerElement(Dtype::kBf16) * static_cast<double>(CountParameters(workload.architecture).total());
-  files.checkpoint = checkpoint_bytes;
+  files.checkpoint = checkpoint_bytes / WritingMachines(workload.parallel);
   estimate.outside = OutsideStepsOf(*estimate.total_seconds, files, dataset.epochs, workload.parallel.gpus, rates);
   estimate.total_seconds = *estimate.total_seconds + estimate.outside->total();
 }

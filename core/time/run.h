@@ -55,7 +55,8 @@ struct TimeEstimate {
 TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
                           const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset);
 
-/// Adds what a run waits for outside its steps to an estimate that has a run. `checkpoint_bytes` of one save (MEM-114).
+/// Adds what a run waits for outside its steps to an estimate that has a run. `checkpoint_bytes` of one save (MEM-114),
+/// which the machines that the model is divided among write together.
 void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
                      const OutsideRates& rates);
 
