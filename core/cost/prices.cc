@@ -18,10 +18,10 @@ bool IsSameMachine(const Offer& a, const Offer& b) {
 }
 
 /// A newer price of the same machine stands for it.
-bool IsOutdone(const Offer& offer, std::span<const Offer> offers) {
-  return std::any_of(offers.begin(), offers.end(), [&](const Offer& other) {
-    return other.provenance.date > offer.provenance.date && IsSameMachine(other, offer) &&
-           (offer.region.empty() || other.region == offer.region);
+bool IsOutdone(const Offer& offer, std::span<const Offer* const> offers) {
+  return std::any_of(offers.begin(), offers.end(), [&](const Offer* other) {
+    return other->provenance.date > offer.provenance.date && IsSameMachine(*other, offer) &&
+           (offer.region.empty() || other->region == offer.region);
   });
 }
 
@@ -36,14 +36,20 @@ Money MachinePricePerHour(const Offer& offer) {
 }
 
 std::vector<Offer> CurrentOffers(std::vector<Offer> offers) {
-  std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.gpu < b.gpu; });
+  std::vector<const Offer*> by_gpu;
+  by_gpu.reserve(offers.size());
+  for (const Offer& offer : offers) by_gpu.push_back(&offer);
+  // Those with the same GPU stay in the order of the catalog.
+  std::sort(by_gpu.begin(), by_gpu.end(),
+            [](const Offer* a, const Offer* b) { return a->gpu != b->gpu ? a->gpu < b->gpu : a < b; });
   std::vector<Offer> current;
   current.reserve(offers.size());
-  for (auto first = offers.begin(); first != offers.end();) {
-    const auto last = std::find_if(first, offers.end(), [&](const Offer& offer) { return offer.gpu != first->gpu; });
-    const std::span<const Offer> alike(&*first, static_cast<std::size_t>(last - first));
-    for (const Offer& offer : alike) {
-      if (!IsOutdone(offer, alike)) current.push_back(offer);
+  for (auto first = by_gpu.begin(); first != by_gpu.end();) {
+    const auto last =
+        std::find_if(first, by_gpu.end(), [&](const Offer* offer) { return offer->gpu != (*first)->gpu; });
+    const std::span<const Offer* const> alike(&*first, static_cast<std::size_t>(last - first));
+    for (const Offer* offer : alike) {
+      if (!IsOutdone(*offer, alike)) current.push_back(*offer);
     }
     first = last;
   }

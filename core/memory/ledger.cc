@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
 
 namespace tunefit {
 namespace {
@@ -123,6 +124,12 @@ void AddWaiting(const Step& step, std::vector<std::int64_t>& alive) {
   });
 }
 
+/// A total order: items that agree in all of this are one.
+bool IsLarger(const LedgerItem& a, const LedgerItem& b) {
+  if (a.bytes != b.bytes) return a.bytes > b.bytes;
+  return std::tie(a.name, a.shape, a.dtype) < std::tie(b.name, b.shape, b.dtype);
+}
+
 }  // namespace
 
 std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Moment peak_moment, const PeakPoint& peak,
@@ -165,12 +172,12 @@ std::vector<TermBytes> ListAliveAtPeak(const Step& step, const Axes& axes, Momen
                             ShapeInWords(known.storage->elements), known.count, bytes});
     }
     if (term.items.empty()) continue;
-    std::stable_sort(term.items.begin(), term.items.end(),
-                     [](const LedgerItem& a, const LedgerItem& b) { return a.bytes > b.bytes; });
+    std::sort(term.items.begin(), term.items.end(), IsLarger);
     terms.push_back(std::move(term));
   }
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const TermBytes& a, const TermBytes& b) { return a.bytes > b.bytes; });
+  std::sort(terms.begin(), terms.end(), [](const TermBytes& a, const TermBytes& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.term < b.term;
+  });
   return terms;
 }
 
