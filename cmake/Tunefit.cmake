@@ -42,7 +42,7 @@ target_compile_definitions(tunefit_json INTERFACE JSON_NOEXCEPTION=1)
 target_compile_options(tunefit_json INTERFACE -fno-exceptions)
 
 # tunefit_library(tunefit_trace SOURCES step.cc ... DEPENDS tunefit_model ... PRIVATE_DEPENDS ...)
-# A room: a static library of the files listed, without exceptions. A room without sources yet is an INTERFACE library.
+# A room: a static library of the files listed, without exceptions and names of types. A room without sources yet is an INTERFACE library.
 function(tunefit_library name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   if(NOT ROOM_SOURCES)
@@ -51,7 +51,7 @@ function(tunefit_library name)
     return()
   endif()
   add_library(${name} STATIC ${ROOM_SOURCES})
-  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
   target_link_libraries(${name}
     PUBLIC tunefit_options ${ROOM_DEPENDS}
     PRIVATE $<BUILD_INTERFACE:tunefit_warnings> ${ROOM_PRIVATE_DEPENDS})
@@ -60,7 +60,8 @@ endfunction()
 # tunefit_build_for_size(api.cc ...)
 # Files of this folder that run once, or once a request: the module is what a first visit waits for.
 function(tunefit_build_for_size)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS $<$<CONFIG:Release>:$<IF:$<BOOL:${EMSCRIPTEN}>,-Oz,-Os>>)
 endfunction()
 
 # tunefit_test(unit_trace SOURCES step_test.cc ... DEPENDS tunefit_trace ... [LABELS fast] [TIMEOUT 900])
