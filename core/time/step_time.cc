@@ -4,6 +4,7 @@
 
 #include "core/memory/moments.h"
 #include "core/model/parallel.h"
+#include "core/time/clock.h"
 
 namespace tunefit {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr double kBytesOfWeight = 2;  // as it comes back from the rank that updated it
 /// An update reads a gradient and a weight and writes the weight; states come and go (torch/optim/adam.py).
 constexpr double kUpdateBytesPerElement = 8;
-
-double& At(StepTime& time, TimeTerm term) { return time.terms[static_cast<std::size_t>(term)]; }
 
 /// TIM-23  DDP adds gradients up over all ranks, there and back; ZeRO's first two stages scatter them, and gather the
 /// updated weights. Copies of a sharded model add up their shares.
@@ -60,90 +59,6 @@ Flops AllFlops(const MicroBatchWork& work) {
   }
   return sum;
 }
-
-double ShareOfOthers(std::int64_t ranks) {
-  return ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 0;
-}
-
-/// What the rates and shares of one card come to.
-class Clock {
- public:
-  Clock(const Workload& workload, const Gpu& gpu, const Fabric& fabric, const Efficiencies& efficiencies)
-      : parallel_(workload.parallel), gpu_(gpu), fabric_(fabric), efficiencies_(efficiencies) {
-    const double unmeasured = efficiencies[Constant::kUnmeasuredShare];
-    const double share = efficiencies.Of(gpu).matmul_share;
-    const Dtype wanted = workload.precision.compute == Dtype::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
-    rate_ = share * MatrixRate(gpu, wanted, unmeasured);
-    rate_fp32_ = share * MatrixRate(gpu, Dtype::kFp32, unmeasured);
-    const bool casts = workload.habits.fp8_operands == Fp8Operands::kCast;
-    rate_fp8_ = share * efficiencies[casts ? Constant::kCastFp8Share : Constant::kFp8Share] *
-                MatrixRate(gpu, Dtype::kFp8, unmeasured);
-    // Hopper's and the large Blackwells' matrix units want instructions of their own. Consumer Blackwells (12) lack
-    // these: kernels for Ampere are the ones made for them.
-    const int major = CapabilityMajor(gpu);
-    const bool older = (major == 9 || major == 10) && !workload.habits.attention_by_generation;
-    attention_rate_ = rate_ * efficiencies[older ? Constant::kOlderAttentionShare : Constant::kAttentionShare];
-  }
-
-  /// One micro-batch, without the pipeline.
-  void AddMicroBatch(const MicroBatchWork& work, StepTime& time) const {
-    const auto products = [&](double matmul, double fp32, double fp8) {
-      return matmul / rate_ + fp32 / rate_fp32_ + fp8 / rate_fp8_;
-    };
-    At(time, TimeTerm::kRecompute) =
-        products(work.matmul.recompute, work.matmul_fp32.recompute, work.matmul_fp8.recompute) +
-        work.attention.recompute / attention_rate_;
-    At(time, TimeTerm::kMatmul) =
-        products(Once(work.matmul), Once(work.matmul_fp32), Once(work.matmul_fp8)) +
-        efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
-    At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
-    At(time, TimeTerm::kMemory) = MemorySeconds(work.bytes);
-    const double busy =
-        time[TimeTerm::kRecompute] + time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
-    double launched = work.kernels * efficiencies_[Constant::kKernelSeconds];
-    if (parallel_.strategy == Strategy::kZero3) launched += work.gathers * efficiencies_[Constant::kGatherSeconds];
-    At(time, TimeTerm::kLaunch) = std::max(0.0, launched - busy);
-    const std::int64_t tensor = parallel_.tensor;
-    At(time, TimeTerm::kTensor) =
-        work.tensor_bytes * ShareOfOthers(tensor) / Achieved(RingBytesPerSecond(fabric_, tensor, 1));
-    At(time, TimeTerm::kExpert) = work.expert_bytes * ShareOfOthers(parallel_.expert) /
-                                  Achieved(ExchangeBytesPerSecond(fabric_, parallel_.expert, tensor));
-  }
-
-  double DataSeconds(const RankCounts& rank, double micro_batches) const {
-    const bool gathers = GathersParameters(parallel_);
-    const std::int64_t tensor = parallel_.tensor;
-    const std::int64_t shards = gathers ? parallel_.Shards() : parallel_.DataRanks();
-    const double bytes = micro_batches * rank.work.gathered_bytes * ShareOfOthers(shards);
-    const double gathered = bytes / Achieved(RingBytesPerSecond(fabric_, shards, tensor));
-    const std::int64_t apart = gathers ? shards * tensor : tensor;
-    const std::int64_t copies = gathers ? parallel_.Replicas() : parallel_.DataRanks();
-    return gathered + rank.reduced_bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
-  }
-
-  double MemorySeconds(double bytes) const {
-    return bytes / (efficiencies_[Constant::kMemoryShare] * gpu_.memory_bytes_per_second);
-  }
-
-  double OffloadSeconds(double bytes) const {
-    return bytes / (efficiencies_[Constant::kHostLinkShare] * gpu_.host_bytes_per_second);
-  }
-
- private:
-  /// Of a bandwidth as printed.
-  double Achieved(double bytes_per_second) const {
-    if (bytes_per_second < fabric_.link_bytes_per_second) {
-      return bytes_per_second * efficiencies_[Constant::kNetworkShare];
-    }
-    return bytes_per_second * efficiencies_[fabric_.by_host ? Constant::kHostLinkShare : Constant::kLinkShare];
-  }
-
-  const Parallel& parallel_;
-  const Gpu& gpu_;
-  const Fabric& fabric_;
-  const Efficiencies& efficiencies_;
-  double rate_ = 1, rate_fp32_ = 1, rate_fp8_ = 1, attention_rate_ = 1;
-};
 
 Bound BoundOf(const StepTime& time) {
   const double traffic = time[TimeTerm::kTensor] + time[TimeTerm::kExpert] + time[TimeTerm::kData] +
