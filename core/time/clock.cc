@@ -44,8 +44,8 @@ double Clock::LaunchSeconds(const MicroBatchWork& work) const {
 void Clock::AddMicroBatch(const MicroBatchWork& work, StepTime& time) const {
   At(time, TimeTerm::kRecompute) = work.matmul.recompute / rate_ + work.matmul_fp32.recompute / rate_fp32_ +
                                    work.matmul_fp8.recompute / rate_fp8_ + work.attention.recompute / attention_rate_;
-  At(time, TimeTerm::kMatmul) = ProductSeconds(work) + efficiencies_[Constant::kOperandShare] * work.operand_bytes /
-                                                           gpu_.memory_bytes_per_second;
+  At(time, TimeTerm::kMatmul) =
+      ProductSeconds(work) + efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
   At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
   At(time, TimeTerm::kMemory) = MemorySeconds(work.bytes);
   const double busy =

@@ -121,8 +121,6 @@ void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dat
 
 bool HasRates(const Gpu& gpu) { return std::max(gpu.peak.fp16, gpu.peak.bf16) > 0; }
 
-bool IsTimed(const Workload& workload) {
-  return workload.task != Task::kGrpo && workload.task != Task::kPpo && !IsPlaced(workload.parallel);
-}
+bool IsTimed(const Workload& workload) { return !IsPlaced(workload.parallel); }
 
 }  // namespace tunefit

@@ -60,8 +60,7 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
 void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
                      const OutsideRates& rates);
 
-/// Runs whose time is not only that of their steps, or whose GPUs work one after another, are not modelled yet:
-/// completions that are generated (GRPO, PPO), and layers placed on several cards (device_map).
+/// Runs whose GPUs work one after another are not modelled yet: layers placed on several cards (device_map).
 bool IsTimed(const Workload& workload);
 
 /// The rate of its matrix units is known.

@@ -64,13 +64,14 @@ Bound BoundOf(const StepTime& time) {
   const double traffic = time[TimeTerm::kTensor] + time[TimeTerm::kExpert] + time[TimeTerm::kData] +
                          time[TimeTerm::kBubble] + time[TimeTerm::kOffload];
   if (traffic >= 0.1 * time.seconds) return Bound::kTraffic;
-  if (time[TimeTerm::kLaunch] >= 0.1 * time.seconds) return Bound::kHost;
+  const double idle = time[TimeTerm::kGeneration] - time.generation_busy_seconds;
+  if (time[TimeTerm::kLaunch] + idle >= 0.1 * time.seconds) return Bound::kHost;
   const double compute = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute];
   return compute >= 0.6 * time.seconds ? Bound::kCompute : Bound::kMemory;
 }
 
-StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& workload, const Clock& clock,
-                  const Efficiencies& efficiencies) {
+StepTime TimeRank(const RankCounts& rank, double micro_batches, const GenerationTime& generation,
+                  const Workload& workload, const Clock& clock, const Efficiencies& efficiencies) {
   StepTime time;
   clock.AddMicroBatch(rank.work, time);
   double micro_batch = 0;
@@ -83,11 +84,12 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& 
       micro_batch * static_cast<double>(parallel.pipeline - 1) / static_cast<double>(parallel.interleave);
   const double computed = micro_batch * micro_batches + time[TimeTerm::kBubble];
   const double traffic = clock.DataSeconds(rank, micro_batches);
-  At(time, TimeTerm::kData) = std::max(efficiencies[Constant::kExposedShare] * traffic,
-                                       traffic - efficiencies[Constant::kHiddenShare] * computed);
+  At(time, TimeTerm::kData) = clock.Waited(traffic, computed);
   At(time, TimeTerm::kOffload) = clock.OffloadSeconds(rank.offload_bytes);
   At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained);
   At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
+  At(time, TimeTerm::kGeneration) = generation.seconds;
+  time.generation_busy_seconds = generation.busy_seconds;
   for (const double term : time.terms) time.seconds += term;
   time.bound = BoundOf(time);
   return time;
@@ -113,10 +115,13 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
   StepCounts counts;
   counts.micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
   const double data_ranks = static_cast<double>(parallel.DataRanks());
+  // Completions are scored once, whatever number of steps trains on them.
+  const double reference_share = HasRollout(workload.task) ? 1 / static_cast<double>(workload.rollout.iterations) : 1;
+  if (HasRollout(workload.task)) counts.rollout = CountRollout(workload);
   for (const TracedRank& rank : job) {
     const Axes axes = AxesOf(rank.step, rank.workload, workload.batch);
     RankCounts one;
-    one.work = WorkOf(rank.step, axes, static_cast<double>(parallel.context));
+    one.work = WorkOf(rank.step, axes, static_cast<double>(parallel.context), reference_share);
     one.state_bytes = rank.replay.optimizer_states;
     one.trained = CountElements(rank.step, rank.step.trained);
     one.reduced_bytes = ReducedBytes(parallel, one.trained);
@@ -143,9 +148,11 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
 StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu& gpu, const Fabric& fabric,
                   const Efficiencies& efficiencies) {
   const Clock clock(workload, gpu, fabric, efficiencies);
+  GenerationTime generation;
+  if (counts.rollout) generation = TimeGeneration(*counts.rollout, workload, gpu, fabric, efficiencies);
   StepTime slowest;
   for (const RankCounts& rank : counts.ranks) {
-    const StepTime time = TimeRank(rank, counts.micro_batches, workload, clock, efficiencies);
+    const StepTime time = TimeRank(rank, counts.micro_batches, generation, workload, clock, efficiencies);
     if (time.seconds > slowest.seconds) slowest = time;
   }
   return slowest;
@@ -181,7 +188,7 @@ double Utilization(double flops, double seconds, double gpus, double peak_flops_
 double BusyShare(const StepTime& time) {
   if (time.seconds <= 0) return 0;
   const double busy = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute] +
-                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer];
+                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer] + time.generation_busy_seconds;
   return busy / time.seconds;
 }
 
