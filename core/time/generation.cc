@@ -45,11 +45,11 @@ double BytesIn16Bits(const Workload& workload) {
 double EngineAtOnce(const Workload& workload, double completions) {
   const Rollout& rollout = workload.rollout;
   const double held = rollout.colocated ? rollout.engine_bytes : rollout.server_bytes;
-  if (held <= 0) return completions;
-  const Batch& batch = workload.batch;
-  const double of_one = KvCacheBytes(workload.architecture, Dtype::kBf16, batch.sequence_length);
+  const double of_one = KvCacheBytes(workload.architecture, Dtype::kBf16, workload.batch.sequence_length);
   const double room = held - BytesIn16Bits(workload);
-  return std::clamp(of_one > 0 ? std::floor(room / of_one) : completions, 1.0, completions);
+  // A model that its memory does not hold runs on more cards than the request says, whose room is not known.
+  if (of_one <= 0 || room < of_one) return completions;
+  return std::min(completions, std::floor(room / of_one));
 }
 
 MicroBatchWork WorkOfPass(const Step& pass, double sequences, double length, double kept) {
@@ -79,30 +79,42 @@ void CountScores(const Workload& workload, double completions, RolloutCounts& co
   counts.scored_times = std::ceil(completions / at_once);
 }
 
-/// What a pass over completions takes, nothing generated: forward, with the weights that it gathers.
-struct PassTime {
+double Sum(const StepTime& time) {
   double seconds = 0;
-  double busy = 0;
-};
+  for (const double term : time.terms) seconds += term;
+  return seconds;
+}
 
-PassTime TimeOfPass(const Clock& clock, const MicroBatchWork& work) {
-  StepTime time;
-  clock.AddMicroBatch(work, time);
-  PassTime pass;
-  for (const double term : time.terms) pass.seconds += term;
-  pass.busy = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
-  pass.seconds += clock.Waited(clock.GatherSeconds(work.gathered_bytes), pass.seconds);
+/// Of `times` passes like this, with the weights that they gather.
+GenerationTime TimeOf(const Clock& clock, const MicroBatchWork& work, const StepTime& time, double times) {
+  const double computed = Sum(time);
+  GenerationTime pass;
+  pass.seconds = times * (computed + clock.Waited(clock.GatherSeconds(work.gathered_bytes), computed));
+  pass.launch_seconds = times * time[TimeTerm::kLaunch];
+  pass.busy_seconds = times * (time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory]);
   return pass;
 }
 
-/// Every weight is there for a few rows: what it takes to read them, products may hide, or be hidden by.
-PassTime TimeOfToken(const Clock& clock, const MicroBatchWork& work, double cache_bytes) {
-  PassTime pass;
-  pass.busy = std::max(clock.ProductSeconds(work), clock.MemorySeconds(work.operand_bytes)) +
-              clock.MemorySeconds(work.bytes + cache_bytes);
-  pass.seconds = std::max(pass.busy, clock.LaunchSeconds(work));
-  pass.seconds += clock.Waited(clock.GatherSeconds(work.gathered_bytes), pass.seconds);
-  return pass;
+GenerationTime TimeOfPasses(const Clock& clock, const MicroBatchWork& work, double times) {
+  StepTime time;
+  clock.AddMicroBatch(work, time);
+  return TimeOf(clock, work, time, times);
+}
+
+/// Every weight is there for a few rows: reading them hides the products, or is hidden by them.
+GenerationTime TimeOfTokens(const Clock& clock, const RolloutCounts& counts) {
+  const MicroBatchWork& work = counts.token;
+  StepTime time;
+  At(time, TimeTerm::kMatmul) = std::max(clock.ProductSeconds(work), clock.MemorySeconds(work.operand_bytes));
+  At(time, TimeTerm::kMemory) = clock.MemorySeconds(work.bytes + counts.cache_bytes);
+  At(time, TimeTerm::kLaunch) = std::max(0.0, clock.LaunchSeconds(work) - Sum(time));
+  return TimeOf(clock, work, time, counts.times * counts.tokens);
+}
+
+void Add(GenerationTime& sum, const GenerationTime& part) {
+  sum.seconds += part.seconds;
+  sum.busy_seconds += part.busy_seconds;
+  sum.launch_seconds += part.launch_seconds;
 }
 
 /// Weights on their way to what generates. A colocated engine copies them within the card; another gets them from the
@@ -148,22 +160,17 @@ RolloutCounts CountRollout(const Workload& workload) {
 
 GenerationTime TimeGeneration(const RolloutCounts& counts, const Workload& workload, const Gpu& gpu,
                               const Fabric& fabric, const Efficiencies& efficiencies) {
-  const Workload engine = HasEngine(workload) ? OfEngine(workload) : workload;
-  const Clock own(workload, gpu, fabric, efficiencies);
-  const Clock generating(engine, gpu, fabric, efficiencies);
   const bool apart = IsApart(workload);
-  const PassTime prompts = TimeOfPass(generating, counts.prompts);
-  const PassTime token = TimeOfToken(generating, counts.token, counts.cache_bytes);
-  const PassTime scores = TimeOfPass(own, counts.scores);
-  const double gpus = apart ? static_cast<double>(workload.rollout.engine_gpus) : 1;
+  const Workload generates = HasEngine(workload) ? OfEngine(workload) : workload;
+  const Clock writes(generates, gpu, fabric, efficiencies);
+  GenerationTime time = TimeOfPasses(writes, counts.prompts, counts.times);
+  Add(time, TimeOfTokens(writes, counts));
+  if (apart) time = {time.seconds / static_cast<double>(workload.rollout.engine_gpus), 0, 0};
+  const Clock trains(workload, gpu, fabric, efficiencies);
+  Add(time, TimeOfPasses(trains, counts.scores, counts.scored_times));
+  time.seconds += HandoverSeconds(trains, counts, apart);
   const auto steps = static_cast<double>(workload.rollout.iterations);
-  GenerationTime time;
-  time.seconds = counts.times * (prompts.seconds + counts.tokens * token.seconds) / gpus;
-  time.seconds += counts.scored_times * scores.seconds + HandoverSeconds(own, counts, apart);
-  time.seconds /= steps;
-  time.busy_seconds = apart ? 0 : counts.times * (prompts.busy + counts.tokens * token.busy);
-  time.busy_seconds = (time.busy_seconds + counts.scored_times * scores.busy) / steps;
-  return time;
+  return {time.seconds / steps, time.busy_seconds / steps, time.launch_seconds / steps};
 }
 
 }  // namespace tunefit

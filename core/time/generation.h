@@ -32,7 +32,8 @@ RolloutCounts CountRollout(const Workload& workload);
 
 struct GenerationTime {
   double seconds = 0;
-  double busy_seconds = 0;  ///< in which a GPU that trains computes
+  double busy_seconds = 0;    ///< of these, in which a GPU that trains computes
+  double launch_seconds = 0;  ///< in which it waits for the host to launch
 };
 
 /// TIM-41  Of one optimizer step: the rollout's over all steps that train on its completions. A pass over a token takes

@@ -64,8 +64,8 @@ Bound BoundOf(const StepTime& time) {
   const double traffic = time[TimeTerm::kTensor] + time[TimeTerm::kExpert] + time[TimeTerm::kData] +
                          time[TimeTerm::kBubble] + time[TimeTerm::kOffload];
   if (traffic >= 0.1 * time.seconds) return Bound::kTraffic;
-  const double idle = time[TimeTerm::kGeneration] - time.generation_busy_seconds;
-  if (time[TimeTerm::kLaunch] + idle >= 0.1 * time.seconds) return Bound::kHost;
+  const double launched = time[TimeTerm::kLaunch] + time.generation.launch_seconds;
+  if (launched >= 0.1 * time.seconds) return Bound::kHost;
   const double compute = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute];
   return compute >= 0.6 * time.seconds ? Bound::kCompute : Bound::kMemory;
 }
@@ -89,7 +89,7 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Generation
   At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained);
   At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
   At(time, TimeTerm::kGeneration) = generation.seconds;
-  time.generation_busy_seconds = generation.busy_seconds;
+  time.generation = generation;
   for (const double term : time.terms) time.seconds += term;
   time.bound = BoundOf(time);
   return time;
@@ -188,7 +188,7 @@ double Utilization(double flops, double seconds, double gpus, double peak_flops_
 double BusyShare(const StepTime& time) {
   if (time.seconds <= 0) return 0;
   const double busy = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute] +
-                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer] + time.generation_busy_seconds;
+                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer] + time.generation.busy_seconds;
   return busy / time.seconds;
 }
 

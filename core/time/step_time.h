@@ -65,7 +65,7 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
 struct StepTime {
   double seconds = 0;
   std::array<double, kTimeTermCount> terms{};  ///< sums to `seconds`
-  double generation_busy_seconds = 0;          ///< of TimeTerm::kGeneration, what BusyShare counts
+  GenerationTime generation;                   ///< what TimeTerm::kGeneration consists of
   Bound bound = Bound::kCompute;
 
   double operator[](TimeTerm term) const { return terms[static_cast<std::size_t>(term)]; }
