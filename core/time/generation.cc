@@ -56,18 +56,18 @@ MicroBatchWork WorkOfPass(const Step& pass, double sequences, double length, dou
   return WorkOf(pass, Axes::Of(sequences, length, pass.chunk, kept));
 }
 
-/// Stage 3 gathers all models that one wrapper holds; FSDP's units one after the other, for another engine alone: where
-/// the model itself generates its passes gather.
+/// As many weights as a pass gathers. Stage 3 gathers them once, in ppo those of policy and critic, which one wrapper
+/// holds; FSDP only for another engine: where the model itself generates, each of its passes gathers.
 void CountGathers(const Workload& workload, RolloutCounts& counts) {
-  const Strategy strategy = workload.parallel.strategy;
   if (!GathersParameters(workload.parallel)) return;
-  if (strategy != Strategy::kZero3 && !HasEngine(workload)) return;
-  const Step gather = strategy == Strategy::kZero3 ? TraceHandover(workload).step : TraceNextToken(workload);
-  const MicroBatchWork work = WorkOfPass(gather, 1, 1, 1);
-  counts.gathered_bytes = work.gathered_bytes;
-  counts.gathers = work.gathers;
-  if (HasEngine(workload)) return;
-  for (MicroBatchWork* pass : {&counts.prompts, &counts.token}) pass->gathered_bytes = pass->gathers = 0;
+  const bool generates = !HasEngine(workload);
+  if (generates && workload.parallel.strategy != Strategy::kZero3) return;
+  const MicroBatchWork pass = generates ? counts.token : WorkOfPass(TraceNextToken(workload), 1, 1, 1);
+  const double models = workload.task == Task::kPpo ? 2 : 1;
+  counts.gathered_bytes = models * pass.gathered_bytes;
+  counts.gathers = models * pass.gathers;
+  if (!generates) return;
+  for (MicroBatchWork* one : {&counts.prompts, &counts.token}) one->gathered_bytes = one->gathers = 0;
 }
 
 void CountScores(const Workload& workload, double completions, RolloutCounts& counts) {
