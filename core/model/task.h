@@ -37,7 +37,7 @@ struct Rollout {
   std::int64_t prompt_length = 512;
   std::int64_t completion_length = 512;
   RolloutEngine engine = RolloutEngine::kTransformers;
-  bool colocated = true;  ///< the engine shares the training GPUs
+  bool colocated = true;         ///< the engine shares the training GPUs
   std::int64_t engine_gpus = 1;  ///< those of an engine that does not
   /// Optimizer steps that train on the same completions (GRPOConfig.num_iterations, PPOConfig.num_ppo_epochs).
   std::int64_t iterations = 1;

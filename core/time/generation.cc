@@ -30,7 +30,7 @@ Workload OfEngine(const Workload& workload) {
   engine.precision = {.weights = dtype, .compute = dtype, .autocast = false, .optimizer_states = {}};
   engine.batch = workload.batch;
   engine.attention = AttentionKernel::kFlash;
-  engine.compile = true;
+  engine.compile = !engine.architecture.streams;  // compiled streams are not modelled
   engine.habits.attention_by_generation = true;
   engine.rollout = workload.rollout;
   engine.rollout.engine_bytes = 0;
