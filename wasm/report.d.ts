@@ -58,13 +58,14 @@ export interface Time {
   tokens_per_second: Range;
   tokens_per_second_per_gpu: Range;
   /** Operations of the traced step without those that run again, over what the printed dense rate of the compute dtype
-   *  would do in that time. A causal kernel counts half of the scores, frozen weights have no gradient. */
+   *  would do in that time. A causal kernel counts half of the scores, frozen weights have no gradient. Completions that
+   *  are generated count in the time alone. */
   model_flops_utilization: number;
   /** The same with what checkpointing runs again. */
   hardware_flops_utilization: number;
   /** What decides the time: products, other kernels, launches, or other GPUs. */
   bound: "compute" | "memory" | "host" | "traffic";
-  /** Optimizer steps over the data set; null without one, as all below. */
+  /** Optimizer steps over the data set, `rollout.iterations` for every rollout; null without one, as all below. */
   steps: number | null;
   /** Padding included. TIM-30. */
   computed_tokens: number | null;
@@ -107,7 +108,8 @@ export type TimeTerm =
   | "pipeline_bubble"
   | "offload"
   | "optimizer"
-  | "step";
+  | "step"
+  | "generation";
 
 export type Dtype =
   "fp32" | "bf16" | "fp16" | "fp8" | "int64" | "int32" | "int8" | "uint8" | "bool" | "nf4" | "fp4" | "int4" | "int3" |

@@ -130,7 +130,9 @@ export interface Request {
    * grpo and ppo: how completions come about. Both lengths together are `batch.sequence_length`: two of the three say
    * the third, and where less is said they are those of TRL's trainers.
    * `generations` is the size of a group. `engine`: `transformers` generates in the training process, `vllm` beside it,
-   * on the same GPUs (`colocated`, where it takes `memory_share` of the card) or on others.
+   * on the same GPUs (`colocated`, where it takes `memory_share` of the card) or on others
+   * like them (`engine_gpus`, 1 unless said), which are not among `parallel.gpus` nor in the cost. So many optimizer steps
+   * train on the same completions: `iterations`, 1 in grpo (num_iterations) and 4 in ppo (num_ppo_epochs) unless said.
    */
   rollout?: {
     generations?: number;
@@ -139,6 +141,8 @@ export interface Request {
     engine?: "transformers" | "vllm";
     colocated?: boolean;
     memory_share?: number;
+    engine_gpus?: number;
+    iterations?: number;
   };
   /** An evaluation between steps. `keeps_logits`: a metric reads the logits of `examples`, which stay on the card, or of
    *  `accumulation_steps` batches at a time. */
@@ -163,7 +167,7 @@ export interface Request {
    * What is trained on; hours and cost need it. `examples` or `tokens`, which are those of one epoch: with both, `tokens`
    * are what is trained on and, where examples share rows, what fills the steps; else steps follow `examples`. A warning
    * `tokens_differ` says where they are more than 1 % off `examples` times `mean_tokens`. Examples are `mean_tokens` long,
-   * or as long as a sequence, and longer ones are cut. `epochs` is 1 unless said and may be a fraction.
+   * or as long as a sequence, and longer ones are cut. In grpo and ppo examples are prompts. `epochs` is 1 unless said and may be a fraction.
    */
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is

@@ -106,6 +106,8 @@ void WriteRollout(JsonWriter& writer, const RolloutFields& rollout) {
   Write(writer, "engine", rollout.engine);
   Write(writer, "colocated", rollout.colocated);
   Write(writer, "memory_share", rollout.memory_share);
+  Write(writer, "engine_gpus", rollout.engine_gpus);
+  Write(writer, "iterations", rollout.iterations);
   writer.EndObject();
 }
 

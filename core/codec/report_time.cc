@@ -17,7 +17,7 @@ void WriteTerms(JsonWriter& writer, const StepTime& step) {
     if (step.terms[i] == 0) continue;
     writer.BeginObject();
     writer.Text("id", kTimeTermNames[i]);
-    writer.Text("formula", "TIM-11");
+    writer.Text("formula", static_cast<TimeTerm>(i) == TimeTerm::kGeneration ? "TIM-41" : "TIM-11");
     writer.Number("seconds", step.terms[i]);
     writer.EndObject();
   }

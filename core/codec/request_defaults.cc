@@ -259,10 +259,12 @@ void Completer::CompleteTask(const StackVersion& stack) {
   RolloutFields& rollout = request_.rollout;
   rollout.given = true;
   Take(rollout.generations, task == Task::kGrpo ? 8 : 1, "rollout.generations");
+  Take(rollout.iterations, task == Task::kGrpo ? 1 : 4, "rollout.iterations");
   Take(rollout.engine, "transformers", "rollout.engine");
   if (*rollout.engine == "vllm") {
     Take(rollout.colocated, true, "rollout.colocated");
     if (*rollout.colocated) Take(rollout.memory_share, 0.3, "rollout.memory_share");
+    if (!*rollout.colocated) Take(rollout.engine_gpus, 1, "rollout.engine_gpus");
   }
   CompleteLengths(task);
 }

@@ -129,8 +129,8 @@ BatchFields ReadBatch(const ObjectReader& request) {
 }
 
 RolloutFields ReadRollout(const ObjectReader& request) {
-  static constexpr Known kKnown = {"generations", "prompt_length", "completion_length",
-                                   "colocated",   "engine",        "memory_share"};
+  static constexpr Known kKnown = {"generations", "prompt_length", "completion_length", "colocated",
+                                   "engine",      "memory_share",  "iterations",        "engine_gpus"};
   const ObjectReader rollout(request, "rollout");
   rollout.RefuseUnknown(kKnown);
   RolloutFields fields;
@@ -138,6 +138,8 @@ RolloutFields ReadRollout(const ObjectReader& request) {
   fields.generations = ReadCount(rollout, words::NumberAt("rollout.generations"));
   fields.prompt_length = ReadCount(rollout, words::NumberAt("rollout.prompt_length"));
   fields.completion_length = ReadCount(rollout, words::NumberAt("rollout.completion_length"));
+  fields.iterations = ReadCount(rollout, words::NumberAt("rollout.iterations"));
+  fields.engine_gpus = ReadCount(rollout, words::NumberAt("rollout.engine_gpus"));
   fields.colocated = rollout.Flag("colocated");
   fields.engine = ReadWord(rollout, words::WordsAt("rollout.engine"));
   fields.memory_share = ReadNumber(rollout, words::NumberAt("rollout.memory_share"));

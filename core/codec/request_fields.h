@@ -56,7 +56,7 @@ struct BatchFields {
 
 struct RolloutFields {
   bool given = false;
-  Field<std::int64_t> generations, prompt_length, completion_length;
+  Field<std::int64_t> generations, prompt_length, completion_length, iterations, engine_gpus;
   Field<bool> colocated;
   Field<Word> engine;
   Field<double> memory_share;

@@ -184,9 +184,11 @@ void NoteUnused(RequestReading& reading) {
     AddIssue(reading.issues, "not_modelled", field, why, {}, Severity::kNote);
   };
   if (!HasRates(*reading.gpu)) untimed("hardware.gpu", "How fast this card multiplies is not known: no time is given.");
+  if (has_data && reading.completed.rollout.engine_gpus) {
+    untimed("rollout.engine_gpus", "The cost of such a run leaves out the GPUs of the engine.");
+  }
   if (IsTimed(reading.workload)) return;
-  untimed(IsPlaced(reading.workload.parallel) ? "parallel.strategy" : "task",
-          "The time of such a run is not modelled yet.");
+  untimed("parallel.strategy", "The time of such a run is not modelled yet.");
 }
 
 /// The checkpoint is stored in another method than the request names.

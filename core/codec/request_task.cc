@@ -123,6 +123,9 @@ void TaskChecker::CheckRollout() {
   if (*rollout.engine != "vllm" && !rollout.colocated.value_or(true)) {
     NotForTask("rollout.colocated", "false", "transformers generates in the training process");
   }
+  if (rollout.engine_gpus && (*rollout.engine != "vllm" || *rollout.colocated)) {
+    NotForTask("rollout.engine_gpus", std::to_string(*rollout.engine_gpus), "no engine has GPUs of its own");
+  }
 }
 
 void TaskChecker::CheckEvaluation() {
@@ -142,6 +145,14 @@ double EngineBytes(const RequestReading& reading) {
   const auto weights = static_cast<double>(CountParameters(architecture).total());
   const std::int64_t tokens = *fields.prompt_length + *fields.completion_length;
   return 2 * weights + static_cast<double>(*fields.generations) * KvCacheBytes(architecture, Dtype::kBf16, tokens);
+}
+
+/// What an engine apart takes of cards like those that train (trl/scripts/vllm_serve.py, gpu_memory_utilization).
+double ServerBytes(const RequestReading& reading) {
+  constexpr double kShareOfServer = 0.9;
+  const RolloutFields& fields = reading.completed.rollout;
+  if (!fields.engine_gpus || reading.gpu == nullptr) return 0;
+  return kShareOfServer * reading.gpu->usable_bytes * static_cast<double>(*fields.engine_gpus);
 }
 
 /// Batches whose logits are on the card together: all, or as many as are moved to the host at a time.
@@ -186,7 +197,10 @@ void FillTask(RequestReading& reading) {
       .completion_length = *rollout.completion_length,
       .engine = *rollout.engine == "vllm" ? RolloutEngine::kVllm : RolloutEngine::kTransformers,
       .colocated = rollout.colocated.value_or(true),
+      .engine_gpus = rollout.engine_gpus.value_or(1),
+      .iterations = *rollout.iterations,
       .engine_bytes = EngineBytes(reading),
+      .server_bytes = ServerBytes(reading),
   };
 }
 

@@ -125,6 +125,7 @@ inline constexpr Interval kExamples = {1, 1000000000000};
 inline constexpr Interval kDatasetTokens = {1, 1000000000000000};
 inline constexpr Interval kEpochs = {0, 1000000};
 inline constexpr Interval kGenerations = {1, 65536};
+inline constexpr Interval kIterations = {1, 1000};
 inline constexpr Interval kGpus = {1, 1000000};
 inline constexpr Interval kTrainableLayers = {1, 1000};
 inline constexpr Interval kVirtualTokens = {1, 65536};
@@ -200,6 +201,8 @@ inline constexpr NumberField kNumberFields[] = {
     {"rollout.prompt_length", kSequenceLength},
     {"rollout.completion_length", kSequenceLength},
     {"rollout.memory_share", kShare},
+    {"rollout.iterations", kIterations},
+    {"rollout.engine_gpus", kGpus},
     {"evaluation.per_device", kPerDevice},
     {"evaluation.examples", kEvaluationExamples},
     {"evaluation.accumulation_steps", kAccumulation},

@@ -37,9 +37,13 @@ struct Rollout {
   std::int64_t prompt_length = 512;
   std::int64_t completion_length = 512;
   RolloutEngine engine = RolloutEngine::kTransformers;
-  bool colocated = true;  ///< the engine shares the training GPUs
+  bool colocated = true;         ///< the engine shares the training GPUs
+  std::int64_t engine_gpus = 1;  ///< those of an engine that does not
+  /// Optimizer steps that train on the same completions (GRPOConfig.num_iterations, PPOConfig.num_ppo_epochs).
+  std::int64_t iterations = 1;
   /// Bytes of the card that a colocated engine takes for itself: its own weights and cache. 0 where there is none.
   double engine_bytes = 0;
+  double server_bytes = 0;  ///< the same of an engine apart, of all its cards; 0 where these are not known
 };
 
 /// An evaluation between steps. Nothing is evaluated where `per_device` is 0.

@@ -59,11 +59,13 @@ double FlopsOf(const FusedScores& scores, const Axes& axes, double parts) {
   return 3 * by_keys + 2 * by_values;
 }
 
-MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts) {
+MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts, double reference_share) {
   MicroBatchWork sum;
   for (std::size_t i = 0; i < step.work.sections.size(); ++i) {
     const Work& work = step.work.sections[i];
-    const auto repeats = static_cast<double>(step.sections[i].repeats);
+    const Section& section = step.sections[i];
+    const double share = section.moment == Moment::kReference ? reference_share : 1;
+    const double repeats = share * static_cast<double>(section.repeats);
     for (std::int32_t j = work.first_matmul; j < work.end_matmul; ++j) {
       const Matmul& matmul = step.work.matmuls[static_cast<std::size_t>(j)];
       sum.operand_bytes += repeats * OperandBytes(matmul, axes);

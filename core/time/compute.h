@@ -32,8 +32,9 @@ struct MicroBatchWork {
 
 /// TIM-1  Sums over sections, as often as each stands for. Attention counts what its kernel computes: half the scores
 /// where it knows the causal order, those of the window where there is one. `parts`: of a sequence, of which this rank
-/// holds one; its queries meet the keys of all.
-MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts = 1);
+/// holds one; its queries meet the keys of all. `reference_share`: of the micro-batches, those before which the passes
+/// at Moment::kReference run.
+MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts = 1, double reference_share = 1);
 
 /// TIM-2  Operations of one product.
 double FlopsOf(const Matmul& matmul, const Axes& axes);

@@ -46,6 +46,29 @@ void FillRowLengths(const Workload& workload, double mean, RunLength& run) {
   run.waited_tokens = run.row_tokens + (longest_of_all - run.row_tokens) / std::sqrt(static_cast<double>(averaged));
 }
 
+/// TIM-42  Whole sequences: the data are their prompts, which an epoch's last step drops where they do not fill it
+/// (trl/trainer/utils.py, RepeatSampler; ppo_trainer.py, train, which counts episodes over all epochs).
+std::optional<RunLength> LengthOfRollouts(const Dataset& dataset, const Workload& workload) {
+  if (!dataset.tokens && !dataset.examples) return {};
+  const Rollout& rollout = workload.rollout;
+  const Batch& batch = workload.batch;
+  const double of_one = dataset.mean_tokens.value_or(static_cast<double>(rollout.prompt_length));
+  const double prompts = dataset.examples ? *dataset.examples : std::ceil(*dataset.tokens / of_one);
+  const auto completions =
+      static_cast<double>(batch.per_device * batch.gradient_accumulation * workload.parallel.DataRanks());
+  const auto iterations = static_cast<double>(rollout.iterations);
+  RunLength run;
+  if (workload.task == Task::kPpo) {
+    run.steps = iterations * std::ceil(std::floor(dataset.epochs * prompts) / completions);
+  } else {
+    const double prompts_of_step = completions / static_cast<double>(rollout.generations);
+    run.steps = std::ceil(dataset.epochs * iterations * std::max(1.0, std::floor(prompts / prompts_of_step)));
+  }
+  run.row_tokens = run.waited_tokens = static_cast<double>(batch.sequence_length);
+  run.computed_tokens = run.trained_tokens = run.filled_tokens = run.steps * completions * run.row_tokens;
+  return run;
+}
+
 /// The same run with rows of another length.
 Workload WithLength(Workload workload, double tokens) {
   workload.batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(tokens)));
@@ -66,6 +89,7 @@ std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& worklo
   const Batch& batch = workload.batch;
   const Parallel& parallel = workload.parallel;
   const auto length = static_cast<double>(batch.sequence_length);
+  if (HasRollout(workload.task)) return LengthOfRollouts(dataset, workload);
   const std::optional<Rows> rows = RowsOf(dataset, length);
   if (!rows) return {};
   RunLength run;
@@ -121,8 +145,6 @@ void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dat
 
 bool HasRates(const Gpu& gpu) { return std::max(gpu.peak.fp16, gpu.peak.bf16) > 0; }
 
-bool IsTimed(const Workload& workload) {
-  return workload.task != Task::kGrpo && workload.task != Task::kPpo && !IsPlaced(workload.parallel);
-}
+bool IsTimed(const Workload& workload) { return !IsPlaced(workload.parallel); }
 
 }  // namespace tunefit

@@ -34,7 +34,7 @@ struct RunLength {
 /// takes a row of its own, and a longer one is cut. Rows are padded to the sequence length, or where the stack pads to
 /// the longest, to that of their micro-batch (TIM-32). The GPUs that meet in a micro-batch (sharded parameters) or in a
 /// step wait for the longest of all their rows; over more micro-batches chance evens out, by the square root of their
-/// number. Nothing where neither examples nor tokens are known.
+/// number. In grpo and ppo the data are prompts (TIM-42). Nothing where neither examples nor tokens are known.
 std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload);
 
 /// What a request's time comes to.
@@ -60,8 +60,7 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
 void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
                      const OutsideRates& rates);
 
-/// Runs whose time is not only that of their steps, or whose GPUs work one after another, are not modelled yet:
-/// completions that are generated (GRPO, PPO), and layers placed on several cards (device_map).
+/// Runs whose GPUs work one after another are not modelled yet: layers placed on several cards (device_map).
 bool IsTimed(const Workload& workload);
 
 /// The rate of its matrix units is known.

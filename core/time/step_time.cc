@@ -4,6 +4,7 @@
 
 #include "core/memory/moments.h"
 #include "core/model/parallel.h"
+#include "core/time/clock.h"
 
 namespace tunefit {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr double kBytesOfWeight = 2;  // as it comes back from the rank that updated it
 /// An update reads a gradient and a weight and writes the weight; states come and go (torch/optim/adam.py).
 constexpr double kUpdateBytesPerElement = 8;
-
-double& At(StepTime& time, TimeTerm term) { return time.terms[static_cast<std::size_t>(term)]; }
 
 /// TIM-23  DDP adds gradients up over all ranks, there and back; ZeRO's first two stages scatter them, and gather the
 /// updated weights. Copies of a sharded model add up their shares.
@@ -61,101 +60,18 @@ Flops AllFlops(const MicroBatchWork& work) {
   return sum;
 }
 
-double ShareOfOthers(std::int64_t ranks) {
-  return ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 0;
-}
-
-/// What the rates and shares of one card come to.
-class Clock {
- public:
-  Clock(const Workload& workload, const Gpu& gpu, const Fabric& fabric, const Efficiencies& efficiencies)
-      : parallel_(workload.parallel), gpu_(gpu), fabric_(fabric), efficiencies_(efficiencies) {
-    const double unmeasured = efficiencies[Constant::kUnmeasuredShare];
-    const double share = efficiencies.Of(gpu).matmul_share;
-    const Dtype wanted = workload.precision.compute == Dtype::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
-    rate_ = share * MatrixRate(gpu, wanted, unmeasured);
-    rate_fp32_ = share * MatrixRate(gpu, Dtype::kFp32, unmeasured);
-    const bool casts = workload.habits.fp8_operands == Fp8Operands::kCast;
-    rate_fp8_ = share * efficiencies[casts ? Constant::kCastFp8Share : Constant::kFp8Share] *
-                MatrixRate(gpu, Dtype::kFp8, unmeasured);
-    // Hopper's and the large Blackwells' matrix units want instructions of their own. Consumer Blackwells (12) lack
-    // these: kernels for Ampere are the ones made for them.
-    const int major = CapabilityMajor(gpu);
-    const bool older = (major == 9 || major == 10) && !workload.habits.attention_by_generation;
-    attention_rate_ = rate_ * efficiencies[older ? Constant::kOlderAttentionShare : Constant::kAttentionShare];
-  }
-
-  /// One micro-batch, without the pipeline.
-  void AddMicroBatch(const MicroBatchWork& work, StepTime& time) const {
-    const auto products = [&](double matmul, double fp32, double fp8) {
-      return matmul / rate_ + fp32 / rate_fp32_ + fp8 / rate_fp8_;
-    };
-    At(time, TimeTerm::kRecompute) =
-        products(work.matmul.recompute, work.matmul_fp32.recompute, work.matmul_fp8.recompute) +
-        work.attention.recompute / attention_rate_;
-    At(time, TimeTerm::kMatmul) =
-        products(Once(work.matmul), Once(work.matmul_fp32), Once(work.matmul_fp8)) +
-        efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
-    At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
-    At(time, TimeTerm::kMemory) = MemorySeconds(work.bytes);
-    const double busy =
-        time[TimeTerm::kRecompute] + time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
-    double launched = work.kernels * efficiencies_[Constant::kKernelSeconds];
-    if (parallel_.strategy == Strategy::kZero3) launched += work.gathers * efficiencies_[Constant::kGatherSeconds];
-    At(time, TimeTerm::kLaunch) = std::max(0.0, launched - busy);
-    const std::int64_t tensor = parallel_.tensor;
-    At(time, TimeTerm::kTensor) =
-        work.tensor_bytes * ShareOfOthers(tensor) / Achieved(RingBytesPerSecond(fabric_, tensor, 1));
-    At(time, TimeTerm::kExpert) = work.expert_bytes * ShareOfOthers(parallel_.expert) /
-                                  Achieved(ExchangeBytesPerSecond(fabric_, parallel_.expert, tensor));
-  }
-
-  double DataSeconds(const RankCounts& rank, double micro_batches) const {
-    const bool gathers = GathersParameters(parallel_);
-    const std::int64_t tensor = parallel_.tensor;
-    const std::int64_t shards = gathers ? parallel_.Shards() : parallel_.DataRanks();
-    const double bytes = micro_batches * rank.work.gathered_bytes * ShareOfOthers(shards);
-    const double gathered = bytes / Achieved(RingBytesPerSecond(fabric_, shards, tensor));
-    const std::int64_t apart = gathers ? shards * tensor : tensor;
-    const std::int64_t copies = gathers ? parallel_.Replicas() : parallel_.DataRanks();
-    return gathered + rank.reduced_bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
-  }
-
-  double MemorySeconds(double bytes) const {
-    return bytes / (efficiencies_[Constant::kMemoryShare] * gpu_.memory_bytes_per_second);
-  }
-
-  double OffloadSeconds(double bytes) const {
-    return bytes / (efficiencies_[Constant::kHostLinkShare] * gpu_.host_bytes_per_second);
-  }
-
- private:
-  /// Of a bandwidth as printed.
-  double Achieved(double bytes_per_second) const {
-    if (bytes_per_second < fabric_.link_bytes_per_second) {
-      return bytes_per_second * efficiencies_[Constant::kNetworkShare];
-    }
-    return bytes_per_second * efficiencies_[fabric_.by_host ? Constant::kHostLinkShare : Constant::kLinkShare];
-  }
-
-  const Parallel& parallel_;
-  const Gpu& gpu_;
-  const Fabric& fabric_;
-  const Efficiencies& efficiencies_;
-  double rate_ = 1, rate_fp32_ = 1, rate_fp8_ = 1, attention_rate_ = 1;
-};
-
 Bound BoundOf(const StepTime& time) {
   const double traffic = time[TimeTerm::kTensor] + time[TimeTerm::kExpert] + time[TimeTerm::kData] +
                          time[TimeTerm::kBubble] + time[TimeTerm::kOffload];
   if (traffic >= 0.1 * time.seconds) return Bound::kTraffic;
-  if (time[TimeTerm::kLaunch] >= 0.1 * time.seconds) return Bound::kHost;
+  const double launched = time[TimeTerm::kLaunch] + time.generation.launch_seconds;
+  if (launched >= 0.1 * time.seconds) return Bound::kHost;
   const double compute = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute];
   return compute >= 0.6 * time.seconds ? Bound::kCompute : Bound::kMemory;
 }
 
-StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& workload, const Clock& clock,
-                  const Efficiencies& efficiencies) {
+StepTime TimeRank(const RankCounts& rank, double micro_batches, const GenerationTime& generation,
+                  const Workload& workload, const Clock& clock, const Efficiencies& efficiencies) {
   StepTime time;
   clock.AddMicroBatch(rank.work, time);
   double micro_batch = 0;
@@ -168,11 +84,12 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Workload& 
       micro_batch * static_cast<double>(parallel.pipeline - 1) / static_cast<double>(parallel.interleave);
   const double computed = micro_batch * micro_batches + time[TimeTerm::kBubble];
   const double traffic = clock.DataSeconds(rank, micro_batches);
-  At(time, TimeTerm::kData) = std::max(efficiencies[Constant::kExposedShare] * traffic,
-                                       traffic - efficiencies[Constant::kHiddenShare] * computed);
+  At(time, TimeTerm::kData) = clock.Waited(traffic, computed);
   At(time, TimeTerm::kOffload) = clock.OffloadSeconds(rank.offload_bytes);
   At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained);
   At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
+  At(time, TimeTerm::kGeneration) = generation.seconds;
+  time.generation = generation;
   for (const double term : time.terms) time.seconds += term;
   time.bound = BoundOf(time);
   return time;
@@ -198,10 +115,13 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
   StepCounts counts;
   counts.micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
   const double data_ranks = static_cast<double>(parallel.DataRanks());
+  // Completions are scored once, whatever number of steps trains on them.
+  const double reference_share = HasRollout(workload.task) ? 1 / static_cast<double>(workload.rollout.iterations) : 1;
+  if (HasRollout(workload.task)) counts.rollout = CountRollout(workload);
   for (const TracedRank& rank : job) {
     const Axes axes = AxesOf(rank.step, rank.workload, workload.batch);
     RankCounts one;
-    one.work = WorkOf(rank.step, axes, static_cast<double>(parallel.context));
+    one.work = WorkOf(rank.step, axes, static_cast<double>(parallel.context), reference_share);
     one.state_bytes = rank.replay.optimizer_states;
     one.trained = CountElements(rank.step, rank.step.trained);
     one.reduced_bytes = ReducedBytes(parallel, one.trained);
@@ -228,9 +148,11 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
 StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu& gpu, const Fabric& fabric,
                   const Efficiencies& efficiencies) {
   const Clock clock(workload, gpu, fabric, efficiencies);
+  GenerationTime generation;
+  if (counts.rollout) generation = TimeGeneration(*counts.rollout, workload, gpu, fabric, efficiencies);
   StepTime slowest;
   for (const RankCounts& rank : counts.ranks) {
-    const StepTime time = TimeRank(rank, counts.micro_batches, workload, clock, efficiencies);
+    const StepTime time = TimeRank(rank, counts.micro_batches, generation, workload, clock, efficiencies);
     if (time.seconds > slowest.seconds) slowest = time;
   }
   return slowest;
@@ -266,7 +188,7 @@ double Utilization(double flops, double seconds, double gpus, double peak_flops_
 double BusyShare(const StepTime& time) {
   if (time.seconds <= 0) return 0;
   const double busy = time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kRecompute] +
-                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer];
+                      time[TimeTerm::kMemory] + time[TimeTerm::kOptimizer] + time.generation.busy_seconds;
   return busy / time.seconds;
 }
 

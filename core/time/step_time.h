@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/memory/overheads.h"
@@ -9,6 +10,7 @@
 #include "core/model/hardware.h"
 #include "core/time/compute.h"
 #include "core/time/efficiencies.h"
+#include "core/time/generation.h"
 #include "core/time/links.h"
 
 // Seconds of an optimizer step: a roofline over what the trace counts, plus what waits for other GPUs.
@@ -17,24 +19,25 @@ namespace tunefit {
 
 /// Where the time of a step goes.
 enum class TimeTerm : std::uint8_t {
-  kMatmul,     ///< matrix products, forward and backward
-  kAttention,  ///< fused attention
-  kRecompute,  ///< both again, for checkpointed modules
-  kMemory,     ///< all kernels that move bytes rather than multiply
-  kLaunch,     ///< the GPU waits for the host to launch
-  kTensor,     ///< tensor ranks wait for each other
-  kExpert,     ///< tokens travel to their experts and back
-  kData,       ///< data ranks wait for gradients and parameters
-  kBubble,     ///< a pipeline fills and drains
-  kOffload,    ///< bytes travel between card and host
-  kOptimizer,  ///< the update
-  kStep,       ///< between steps: data, logging, the loop
+  kMatmul,      ///< matrix products, forward and backward
+  kAttention,   ///< fused attention
+  kRecompute,   ///< both again, for checkpointed modules
+  kMemory,      ///< all kernels that move bytes rather than multiply
+  kLaunch,      ///< the GPU waits for the host to launch
+  kTensor,      ///< tensor ranks wait for each other
+  kExpert,      ///< tokens travel to their experts and back
+  kData,        ///< data ranks wait for gradients and parameters
+  kBubble,      ///< a pipeline fills and drains
+  kOffload,     ///< bytes travel between card and host
+  kOptimizer,   ///< the update
+  kStep,        ///< between steps: data, logging, the loop
+  kGeneration,  ///< completions are written, and in ppo scored
 };
-inline constexpr int kTimeTermCount = 12;
+inline constexpr int kTimeTermCount = 13;
 /// Names in a report, in the order of TimeTerm.
 inline constexpr std::array<const char*, kTimeTermCount> kTimeTermNames = {
-    "matmul",          "attention",     "recompute",       "memory_bound", "launch",    "tensor_parallel",
-    "expert_parallel", "data_parallel", "pipeline_bubble", "offload",      "optimizer", "step"};
+    "matmul",        "attention",       "recompute", "memory_bound", "launch", "tensor_parallel", "expert_parallel",
+    "data_parallel", "pipeline_bubble", "offload",   "optimizer",    "step",   "generation"};
 
 /// What one rank does in a step, before any efficiency.
 struct RankCounts {
@@ -48,6 +51,7 @@ struct RankCounts {
 /// A job, counted: one entry a rank that may be the slowest.
 struct StepCounts {
   std::vector<RankCounts> ranks;
+  std::optional<RolloutCounts> rollout;
   double micro_batches = 1;
   double tokens = 0;       ///< of a step, of all GPUs, padding included
   double model_flops = 0;  ///< of a step, of all GPUs, what runs again left out
@@ -61,6 +65,7 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
 struct StepTime {
   double seconds = 0;
   std::array<double, kTimeTermCount> terms{};  ///< sums to `seconds`
+  GenerationTime generation;                   ///< what TimeTerm::kGeneration consists of
   Bound bound = Bound::kCompute;
 
   double operator[](TimeTerm term) const { return terms[static_cast<std::size_t>(term)]; }

@@ -29,6 +29,18 @@ std::vector<Pass> TracePasses(const Workload& workload);
 /// the other.
 Pass TraceRollout(const Workload& workload);
 
+/// Of one GPU's completions, those that the training process generates and scores together: in grpo all of them, in ppo
+/// no more than local_rollout_forward_batch_size.
+std::int64_t CompletionsAtOnce(const Workload& workload);
+
+/// A pass of the policy without gradients and without a cache, up to the choice of one more token for each sequence:
+/// read at the length of a prompt it is that of all prompts, at a length of one token that of every later token but for
+/// the keys and values before it. `Axis::kKept` is not asked for.
+Step TraceNextToken(const Workload& workload);
+
+/// ppo: the passes of reference, value and reward models over completions (TraceRollout's, without the generation).
+Step TraceScores(const Workload& workload);
+
 /// An adapter that stage 3 divides is merged for another engine with all parameters gathered.
 bool GathersForEngine(const Workload& workload);
 

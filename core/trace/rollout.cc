@@ -28,6 +28,10 @@ class RolloutTrace {
   /// `per_sequence`: completions of the whole rollout for each one that is scored at a time.
   void Ppo(double per_sequence);
   void Handover();
+  /// The policy's pass up to the choice of one more token for each sequence.
+  void NextToken();
+  /// The passes of reference, value and reward models over whole sequences.
+  void ScoreAll();
   std::vector<StorageId> Shards() const { return companions_.Shards(units_.get()); }
 
  private:
@@ -117,6 +121,18 @@ void RolloutTrace::Handover() {
   EndGeneration();
 }
 
+void RolloutTrace::NextToken() {
+  const Architecture& architecture = workload_.architecture;
+  LayerContext context;
+  const Value hidden = RunModel(tracer_, policy_, ids_, context, Moment::kRollout);
+  tracer_.scope = {policy_.head.path, Term::kLogitsAndLoss, false};
+  const Size last{static_cast<double>(architecture.hidden_size), Axis::kSequences};
+  const Value states = tracer_.Copy(tracer_.Narrow(hidden, last), "states of the last token");
+  Value logits = TraceLogits(tracer_, workload_, policy_.head, states);
+  logits = LeaveModel(tracer_, policy_, ReturnedLogits(tracer_, workload_, std::move(logits)));
+  const Value probabilities = tracer_.Softmax(tracer_.Cast(std::move(logits), Dtype::kFp32));
+}
+
 /// trl/experimental/ppo/ppo_trainer.py, forward and get_reward: with every layer's states, outside autocast.
 void RolloutTrace::Score(const TracedModel& model) {
   const Architecture& architecture = model.workload->architecture;
@@ -154,6 +170,10 @@ void RolloutTrace::Ppo(double per_sequence) {
   const Value padded = tracer_.Empty(scores, Dtype::kFp32, "padded scores");
   stacked.Drop();
   EndGeneration();
+  ScoreAll();
+}
+
+void RolloutTrace::ScoreAll() {
   if (workload_.reference == Reference::kCopy) Score(*companions_.reference.model);
   if (workload_.reference == Reference::kAdapterOff) {
     const WithoutGradients scope(tracer_, true);
@@ -182,11 +202,32 @@ Pass TraceHandover(const Workload& workload) {
   return handover;
 }
 
+std::int64_t CompletionsAtOnce(const Workload& workload) {
+  const std::int64_t completions = workload.batch.per_device * workload.batch.gradient_accumulation;
+  return workload.task == Task::kPpo ? std::min(completions, kScoredAtOnce) : completions;
+}
+
+Step TraceNextToken(const Workload& workload) {
+  Tracer tracer(workload.task == Task::kPpo ? std::nullopt : AutocastOf(workload), false);
+  RolloutTrace trace(tracer, workload);
+  const WithoutGradients scope(tracer);
+  trace.NextToken();
+  return tracer.Finish();
+}
+
+Step TraceScores(const Workload& workload) {
+  Tracer tracer(std::nullopt, false);
+  RolloutTrace trace(tracer, workload);
+  const WithoutGradients scope(tracer);
+  trace.ScoreAll();
+  return tracer.Finish();
+}
+
 Pass TraceRollout(const Workload& workload) {
   const Batch& batch = workload.batch;
   const std::int64_t completions = batch.per_device * batch.gradient_accumulation;
   const bool ppo = workload.task == Task::kPpo;
-  const std::int64_t at_once = ppo ? std::min(completions, kScoredAtOnce) : completions;
+  const std::int64_t at_once = CompletionsAtOnce(workload);
   const std::int64_t prompt = workload.rollout.prompt_length;
   Pass rollout;
   rollout.sequences = static_cast<double>(at_once);

@@ -185,11 +185,12 @@ Value TaskTrace::Kto() {
 }
 
 /// trl/trainer/grpo_trainer.py: the completions are scored by the reference, and by the policy as it generated them
-/// where another engine did, before the step; logits of the completion only, divided by the temperature in place.
+/// where another engine did or more than one step trains on them, before the step; logits of the completion only,
+/// divided by the temperature in place.
 Value TaskTrace::Grpo() {
   Value old_log_probabilities;
   Value reference;
-  if (workload_.rollout.engine == RolloutEngine::kVllm) {
+  if (workload_.rollout.engine == RolloutEngine::kVllm || workload_.rollout.iterations > 1) {
     const Value logits = LogitsWithoutGradients(policy_, false);
     const WithoutGradients scope(tracer_);
     old_log_probabilities = LogProbabilities(logits);

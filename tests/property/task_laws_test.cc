@@ -1,14 +1,17 @@
 // Laws of tasks with several forward passes, over seeded random models and recipes. A failure prints the seed.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 #include "core/memory/estimate.h"
 #include "core/memory/moments.h"
 #include "core/memory/replay.h"
 #include "core/model/parameters.h"
+#include "core/time/step_time.h"
 #include "core/trace/training_step.h"
 #include "tests/property/random_workload.h"
+#include "tests/unit/time/round_card.h"
 
 namespace tunefit {
 namespace {
@@ -159,6 +162,32 @@ TEST_F(TaskLaws, AShorterCompletionOfTheSameSequenceNeedsLess) {
     EXPECT_LE(half.peak_forward, whole.peak_forward);
     EXPECT_LE(half.peak_backward, whole.peak_backward);
     EXPECT_EQ(half.static_bytes, whole.static_bytes);
+  });
+}
+
+/// The time of a step on a card of round numbers.
+StepTime TimeOf(const Workload& workload) {
+  const Gpu gpu = test::RoundCard();
+  return TimeStep(CountStep(workload, {TraceRank(workload)}), workload, gpu, FabricOf(gpu, workload.parallel, {}, 1e6),
+                  test::Ideal());
+}
+
+TEST_F(TaskLaws, LongerCompletionsAreWrittenLonger) {
+  ForEachWorkload({Task::kGrpo, Task::kPpo}, [](Workload workload) {
+    if (workload.task == Task::kGrpo) {
+      workload.rollout.engine =
+          workload.batch.per_device % 2 == 0 ? RolloutEngine::kVllm : RolloutEngine::kTransformers;
+    }
+    const StepTime once = TimeOf(workload);
+    EXPECT_GT(once[TimeTerm::kGeneration], 0);
+    EXPECT_LE(once.generation.busy_seconds + once.generation.launch_seconds, once[TimeTerm::kGeneration] * (1 + 1e-12));
+    EXPECT_NEAR(std::accumulate(once.terms.begin(), once.terms.end(), 0.0), once.seconds, 1e-12 * once.seconds);
+    Workload longer = workload;
+    longer.batch.sequence_length += workload.rollout.completion_length;
+    longer.rollout.completion_length *= 2;
+    EXPECT_GT(TimeOf(longer)[TimeTerm::kGeneration], once[TimeTerm::kGeneration]);
+    workload.rollout.iterations = 2;
+    EXPECT_LT(TimeOf(workload)[TimeTerm::kGeneration], once[TimeTerm::kGeneration]);
   });
 }
 

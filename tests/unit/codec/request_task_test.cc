@@ -111,6 +111,24 @@ TEST_F(TaskRequest, AColocatedEngineTakesItsShareOfTheCard) {
   EXPECT_DOUBLE_EQ(Read(vllm + "}").workload.rollout.engine_bytes, 2 * 8'030'261'248.0 + 8.0 * 1024 * 131'072);
 }
 
+TEST_F(TaskRequest, AnEngineApartHasAGpuUnlessToldOtherwise) {
+  const std::string apart = R"("task":"grpo","batch":{"per_device":8},"hardware":{"gpu":"h100-sxm"},"rollout":{)"
+                            R"("prompt_length":512,"completion_length":512,"engine":"vllm","colocated":false)";
+  const RequestReading one = Read(apart + "}");
+  EXPECT_EQ(Assumed(one, "rollout.engine_gpus"), "1 core_default");
+  EXPECT_DOUBLE_EQ(one.workload.rollout.server_bytes, 0.9 * one.gpu->usable_bytes);
+  const RequestReading four = Read(apart + R"(,"engine_gpus":4})");
+  EXPECT_EQ(four.workload.rollout.engine_gpus, 4);
+  EXPECT_DOUBLE_EQ(four.workload.rollout.server_bytes, 4 * 0.9 * four.gpu->usable_bytes);
+}
+
+TEST_F(TaskRequest, StepsOfARolloutAreTheTrainers) {
+  const std::string batch = R"(,"batch":{"per_device":8})";
+  EXPECT_EQ(Assumed(Read(R"("task":"grpo")" + batch), "rollout.iterations"), "1 core_default");
+  EXPECT_EQ(Assumed(Read(R"("task":"ppo")" + batch), "rollout.iterations"), "4 core_default");
+  EXPECT_EQ(Read(R"("task":"grpo","rollout":{"iterations":2})" + batch).workload.rollout.iterations, 2);
+}
+
 TEST_F(TaskRequest, WhatMakesNoSense) {
   EXPECT_EQ(Codes(R"("task":"dpo","batch":{"packing":"packed"})"), "not_for_task@batch.packing ");
   EXPECT_EQ(Codes(R"("task":"orpo","reference":"copy")"), "not_for_task@reference ");
@@ -123,6 +141,8 @@ TEST_F(TaskRequest, WhatMakesNoSense) {
   EXPECT_EQ(Codes(R"("task":"grpo","batch":{"per_device":8},"rollout":{"prompt_length":8,"completion_length":8,)"
                   R"("generations":1})"),
             "not_for_task@rollout.generations ");
+  EXPECT_EQ(Codes(R"("task":"grpo","batch":{"per_device":8},"rollout":{"engine":"vllm","engine_gpus":2})"),
+            "not_for_task@rollout.engine_gpus ");
 }
 
 TEST_F(TaskRequest, WhatIsNotModelled) {

@@ -12,6 +12,7 @@ import { untimed } from "./outcome.js";
 
 /** Parts of a step in the order of the bar, by what they have in common. @type {Record<string, TimeTerm[]>} */
 export const families = {
+  generation: ["generation"],
   compute: ["matmul", "attention"],
   again: ["recompute"],
   bytes: ["memory_bound"],

@@ -60,6 +60,7 @@ export const time = {
   "time.padding": "Padding is computed too. In all epochs together your data are {trained} tokens; the run works through {computed}, because every example is filled up to {length}. Packing puts several in one sequence.",
   "time.padding.longest": "Padding is computed too. In all epochs together your data are {trained} tokens; the run works through {computed}, because every example is filled up to the longest of its batch: {length} on average, as lengths commonly vary. Packing puts several in one sequence.",
   "time.padding.try": "Try packing",
+  "time.family.generation": "Generating",
   "time.family.compute": "Computing",
   "time.family.again": "Computed twice",
   "time.family.bytes": "Moving bytes",
@@ -89,4 +90,6 @@ export const time = {
   "time.term.optimizer.what": "the trained weights are updated",
   "time.term.step": "Between steps",
   "time.term.step.what": "data, logging and the loop itself",
+  "time.term.generation": "Completions",
+  "time.term.generation.what": "written, and in PPO scored, before steps train on them",
 };

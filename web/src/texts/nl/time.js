@@ -60,6 +60,7 @@ export const time = {
   "time.padding": "Ook opvulling kost rekentijd. Over alle epochs samen zijn je data {trained} tokens; de run rekent er {computed} door, omdat elk voorbeeld wordt aangevuld tot {length}. Met packing gaan er meer voorbeelden in één sequentie.",
   "time.padding.longest": "Ook opvulling kost rekentijd. Over alle epochs samen zijn je data {trained} tokens; de run rekent er {computed} door, omdat elk voorbeeld wordt aangevuld tot het langste van zijn batch: gemiddeld {length}, bij de gebruikelijke spreiding in lengte. Met packing gaan er meer voorbeelden in één sequentie.",
   "time.padding.try": "Probeer packing",
+  "time.family.generation": "Genereren",
   "time.family.compute": "Rekenen",
   "time.family.again": "Twee keer berekend",
   "time.family.bytes": "Bytes verplaatsen",
@@ -89,4 +90,6 @@ export const time = {
   "time.term.optimizer.what": "de getrainde gewichten worden bijgewerkt",
   "time.term.step": "Tussen stappen",
   "time.term.step.what": "data, logboek en de lus zelf",
+  "time.term.generation": "Antwoorden",
+  "time.term.generation.what": "geschreven, en bij PPO beoordeeld, voordat er stappen op trainen",
 };

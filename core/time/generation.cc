@@ -1,0 +1,176 @@
+#include "core/time/generation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/kv_cache.h"
+#include "core/model/parameters.h"
+#include "core/time/clock.h"
+#include "core/trace/passes.h"
+
+namespace tunefit {
+namespace {
+
+/// DynamicCache appends by torch.cat: the old keys and values are read and written again, then attention reads them
+/// (transformers/cache_utils.py, DynamicLayer.update). vLLM's pages stay where they are.
+constexpr double kMovesOfAppendedCache = 3;
+constexpr double kAppendsOfLayer = 2;  // kernels: of keys, and of values
+
+bool HasEngine(const Workload& workload) { return workload.rollout.engine == RolloutEngine::kVllm; }
+bool IsApart(const Workload& workload) { return HasEngine(workload) && !workload.rollout.colocated; }
+
+/// vLLM loads the model by its name, and TRL merges adapters before it hands them over (trl/generation/
+/// vllm_generation.py). Its kernels are fused and made for the card; CUDA graphs launch them.
+Workload OfEngine(const Workload& workload) {
+  Workload engine;
+  engine.architecture = workload.architecture;
+  engine.task = workload.task;
+  engine.method.kind = MethodKind::kFrozen;
+  const Dtype dtype = workload.precision.compute == Dtype::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
+  engine.precision = {.weights = dtype, .compute = dtype, .autocast = false, .optimizer_states = {}};
+  engine.batch = workload.batch;
+  engine.attention = AttentionKernel::kFlash;
+  engine.compile = !engine.architecture.streams;  // compiled streams are not modelled
+  engine.habits.attention_by_generation = true;
+  engine.rollout = workload.rollout;
+  engine.rollout.engine_bytes = 0;
+  return engine;
+}
+
+double BytesIn16Bits(const Workload& workload) {
+  return 2 * static_cast<double>(CountParameters(workload.architecture).total());
+}
+
+/// Completions that are written together: of a GPU, or of an engine apart.
+double EngineAtOnce(const Workload& workload, double completions) {
+  const Rollout& rollout = workload.rollout;
+  const double held = rollout.colocated ? rollout.engine_bytes : rollout.server_bytes;
+  const double of_one = KvCacheBytes(workload.architecture, Dtype::kBf16, workload.batch.sequence_length);
+  const double room = held - BytesIn16Bits(workload);
+  // A model that its memory does not hold runs on more cards than the request says, whose room is not known.
+  if (of_one <= 0 || room < of_one) return completions;
+  return std::min(completions, std::floor(room / of_one));
+}
+
+MicroBatchWork WorkOfPass(const Step& pass, double sequences, double length, double kept) {
+  return WorkOf(pass, Axes::Of(sequences, length, pass.chunk, kept));
+}
+
+/// As many weights as a pass gathers. Stage 3 gathers them once, in ppo those of policy and critic, which one wrapper
+/// holds; FSDP only for another engine: where the model itself generates, each of its passes gathers.
+void CountGathers(const Workload& workload, RolloutCounts& counts) {
+  if (!GathersParameters(workload.parallel)) return;
+  const bool generates = !HasEngine(workload);
+  if (generates && workload.parallel.strategy != Strategy::kZero3) return;
+  const MicroBatchWork pass = generates ? counts.token : WorkOfPass(TraceNextToken(workload), 1, 1, 1);
+  const double models = workload.task == Task::kPpo ? 2 : 1;
+  counts.gathered_bytes = models * pass.gathered_bytes;
+  counts.gathers = models * pass.gathers;
+  if (!generates) return;
+  for (MicroBatchWork* one : {&counts.prompts, &counts.token}) one->gathered_bytes = one->gathers = 0;
+}
+
+void CountScores(const Workload& workload, double completions, RolloutCounts& counts) {
+  if (workload.task != Task::kPpo) return;
+  const Batch& batch = workload.batch;
+  const auto at_once = static_cast<double>(CompletionsAtOnce(workload));
+  counts.scores = WorkOfPass(TraceScores(workload), at_once, static_cast<double>(batch.sequence_length),
+                             static_cast<double>(workload.rollout.completion_length));
+  counts.scored_times = std::ceil(completions / at_once);
+}
+
+double Sum(const StepTime& time) {
+  double seconds = 0;
+  for (const double term : time.terms) seconds += term;
+  return seconds;
+}
+
+/// Of `times` passes like this, with the weights that they gather.
+GenerationTime TimeOf(const Clock& clock, const MicroBatchWork& work, const StepTime& time, double times) {
+  const double computed = Sum(time);
+  GenerationTime pass;
+  pass.seconds = times * (computed + clock.Waited(clock.GatherSeconds(work.gathered_bytes), computed));
+  pass.launch_seconds = times * time[TimeTerm::kLaunch];
+  pass.busy_seconds = times * (time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory]);
+  return pass;
+}
+
+GenerationTime TimeOfPasses(const Clock& clock, const MicroBatchWork& work, double times) {
+  StepTime time;
+  clock.AddMicroBatch(work, time);
+  return TimeOf(clock, work, time, times);
+}
+
+/// Every weight is there for a few rows: reading them hides the products, or is hidden by them.
+GenerationTime TimeOfTokens(const Clock& clock, const RolloutCounts& counts) {
+  const MicroBatchWork& work = counts.token;
+  StepTime time;
+  At(time, TimeTerm::kMatmul) = std::max(clock.ProductSeconds(work), clock.MemorySeconds(work.operand_bytes));
+  At(time, TimeTerm::kMemory) = clock.MemorySeconds(work.bytes + counts.cache_bytes);
+  At(time, TimeTerm::kLaunch) = std::max(0.0, clock.LaunchSeconds(work) - Sum(time));
+  return TimeOf(clock, work, time, counts.times * counts.tokens);
+}
+
+void Add(GenerationTime& sum, const GenerationTime& part) {
+  sum.seconds += part.seconds;
+  sum.busy_seconds += part.busy_seconds;
+  sum.launch_seconds += part.launch_seconds;
+}
+
+/// Weights on their way to what generates. A colocated engine copies them within the card; another gets them from the
+/// first rank (sync_weights).
+double HandoverSeconds(const Clock& clock, const RolloutCounts& counts, bool apart) {
+  MicroBatchWork hooks;
+  hooks.gathers = counts.gathers;
+  const double gathered = std::max(clock.GatherSeconds(counts.gathered_bytes), clock.LaunchSeconds(hooks));
+  return gathered + (apart ? clock.SendSeconds(counts.handed_bytes) : clock.MemorySeconds(2 * counts.handed_bytes));
+}
+
+}  // namespace
+
+RolloutCounts CountRollout(const Workload& workload) {
+  const Rollout& rollout = workload.rollout;
+  const Batch& batch = workload.batch;
+  const bool engine = HasEngine(workload);
+  const Workload& generates = engine ? OfEngine(workload) : workload;
+  const std::int64_t of_rank = batch.per_device * batch.gradient_accumulation;
+  const auto completions = static_cast<double>(IsApart(workload) ? of_rank * workload.parallel.DataRanks() : of_rank);
+  const double at_once =
+      engine ? EngineAtOnce(workload, completions) : static_cast<double>(CompletionsAtOnce(workload));
+  const double groups = engine ? std::max(1.0, at_once / static_cast<double>(rollout.generations)) : at_once;
+  const Step pass = TraceNextToken(generates);
+  RolloutCounts counts;
+  counts.prompts = WorkOfPass(pass, groups, static_cast<double>(rollout.prompt_length), 1);
+  counts.token = WorkOfPass(pass, at_once, 1, 1);
+  const std::int64_t average = rollout.prompt_length + rollout.completion_length / 2;
+  counts.cache_bytes = at_once * KvCacheBytes(generates.architecture, generates.precision.compute, average);
+  counts.tokens = static_cast<double>(rollout.completion_length - 1);
+  counts.times = engine ? completions / at_once : std::ceil(completions / at_once);
+  if (engine) {
+    counts.prompts.kernels = counts.token.kernels = 0;
+    counts.handed_bytes = BytesIn16Bits(workload);
+  } else {
+    counts.cache_bytes *= kMovesOfAppendedCache;
+    counts.token.kernels += kAppendsOfLayer * static_cast<double>(generates.architecture.layers());
+  }
+  CountGathers(workload, counts);
+  CountScores(workload, completions, counts);
+  return counts;
+}
+
+GenerationTime TimeGeneration(const RolloutCounts& counts, const Workload& workload, const Gpu& gpu,
+                              const Fabric& fabric, const Efficiencies& efficiencies) {
+  const bool apart = IsApart(workload);
+  const Workload generates = HasEngine(workload) ? OfEngine(workload) : workload;
+  const Clock writes(generates, gpu, fabric, efficiencies);
+  GenerationTime time = TimeOfPasses(writes, counts.prompts, counts.times);
+  Add(time, TimeOfTokens(writes, counts));
+  if (apart) time = {time.seconds / static_cast<double>(workload.rollout.engine_gpus), 0, 0};
+  const Clock trains(workload, gpu, fabric, efficiencies);
+  Add(time, TimeOfPasses(trains, counts.scores, counts.scored_times));
+  time.seconds += HandoverSeconds(trains, counts, apart);
+  const auto steps = static_cast<double>(workload.rollout.iterations);
+  return {time.seconds / steps, time.busy_seconds / steps, time.launch_seconds / steps};
+}
+
+}  // namespace tunefit
