@@ -77,9 +77,11 @@ export interface Time {
   run_step_seconds: Range | null;
   /** What the run waits for outside its steps: the model is read (`start`), a checkpoint is written at the end of each
    *  epoch and in long runs as often as costs least (`saving`), and after failures steps are made again (`lost`).
-   *  Evaluations are left out. TIM-33 to 35. */
+   *  TIM-33 to 36. */
   outside_steps: null | {
     start_seconds: Range;
+    /** 0 unless `evaluation` says its examples. */
+    evaluation_seconds: Range;
     saving_seconds: Range;
     lost_seconds: Range;
     /** Expected numbers, which need not be whole. */

@@ -144,8 +144,9 @@ export interface Request {
     engine_gpus?: number;
     iterations?: number;
   };
-  /** An evaluation between steps. `keeps_logits`: a metric reads the logits of `examples`, which stay on the card, or of
-   *  `accumulation_steps` batches at a time. */
+  /** An evaluation between steps, in the hours one at the end of every epoch where its `examples` are said.
+   *  `keeps_logits`: a metric reads their logits, which stay on the card, or those of `accumulation_steps` batches at a
+   *  time. */
   evaluation?: {
     per_device?: number;
     keeps_logits?: boolean;

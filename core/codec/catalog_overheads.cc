@@ -1,4 +1,3 @@
-#include <array>
 #include <utility>
 
 #include "core/codec/catalog_rows.h"
@@ -6,12 +5,10 @@
 namespace tunefit {
 namespace {
 
-using rules::Number, rules::Object, rules::Rows, rules::Text, rules::Texts;
+using rules::Number, rules::Object, rules::Rows;
 
 /// Beyond any memory of a GPU.
 constexpr double kMostBytes = 1e13;
-/// Names of the runs that a constant was fitted on.
-constexpr std::uint16_t kMostRuns = 4096;
 
 constexpr FieldRule kRange[] = {
     Number("low", 0, kMostBytes).Needed(),
@@ -20,21 +17,12 @@ constexpr FieldRule kRange[] = {
 };
 constexpr FieldRule kContext[] = {ArchitectureName(), Object("bytes", kRange).Needed()};
 
-constexpr std::array kConstants = {
+constexpr FieldRule kOverheads[] = {
     Number("allocated_low_fraction", 0, 1).Needed(), Number("allocated_high_fraction", 0, 10).Needed(),
     Number("reserved_low_fraction", 0, 1).Needed(),  Number("reserved_high_fraction", 0, 10).Needed(),
     Number("reserved_high_of_loss", 0, 10).Needed(), Object("collectives", kRange).Needed(),
     Rows("contexts", kContext).Items(1).Needed(),
 };
-
-/// Every constant names the runs that it was fitted on.
-constexpr auto RunsOf() {
-  auto runs = kConstants;
-  for (FieldRule& rule : runs) rule = Texts(Text(rule.key, 0)).Items(1, kMostRuns).Needed();
-  return runs;
-}
-constexpr auto kRuns = RunsOf();
-constexpr auto kOverheads = rules::Together(kConstants, std::array{Object("runs", kRuns).Needed()});
 
 }  // namespace
 

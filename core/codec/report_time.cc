@@ -32,6 +32,7 @@ void WriteOutsideSteps(JsonWriter& writer, const std::optional<OutsideSteps>& ou
   writer.Key("outside_steps");
   writer.BeginObject();
   WriteRange(writer, "start_seconds", outside->start);
+  WriteRange(writer, "evaluation_seconds", outside->evaluation);
   WriteRange(writer, "saving_seconds", outside->saving);
   WriteRange(writer, "lost_seconds", outside->lost);
   writer.Number("saves", outside->saves);

@@ -187,6 +187,7 @@ void FillTask(RequestReading& reading) {
   if (HasError(reading.issues)) return;
   if (request.evaluation.given) {
     workload.evaluation = {.per_device = *request.evaluation.per_device,
+                           .examples = request.evaluation.examples.value_or(0),
                            .kept_batches = KeptBatches(request.evaluation)};
   }
   if (!HasRollout(workload.task)) return;

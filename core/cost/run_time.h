@@ -9,7 +9,7 @@
 
 namespace tunefit {
 
-/// What the cost of a run follows from: what core/time says of it. Evaluation is not in it.
+/// What the cost of a run follows from: what core/time says of it.
 struct RunTime {
   Range seconds;              ///< from start to end; over 0
   double gpu_busy_share = 1;  ///< of that, the GPUs compute; for the rest they wait

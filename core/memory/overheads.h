@@ -23,7 +23,7 @@ struct Overhead {
 };
 
 /// The empirical part: from live tensors to allocated, reserved and device bytes. Fitted by a script from named runs
-/// (catalog/overheads.json names them), never typed in by hand.
+/// (tests/validation/overhead_runs.json names them), never typed in by hand.
 struct Overheads {
   /// How far measured max_memory_allocated lies below and above live peak and workspaces: shares of the live peak.
   double allocated_low_fraction = 0, allocated_high_fraction = 0;

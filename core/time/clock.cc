@@ -97,4 +97,10 @@ double Clock::Achieved(double bytes_per_second) const {
   return bytes_per_second * efficiencies_[fabric_.by_host ? Constant::kHostLinkShare : Constant::kLinkShare];
 }
 
+double Clock::WithGathers(const MicroBatchWork& work, const StepTime& computed) const {
+  double seconds = 0;
+  for (const double term : computed.terms) seconds += term;
+  return seconds + Waited(GatherSeconds(work.gathered_bytes), seconds);
+}
+
 }  // namespace tunefit

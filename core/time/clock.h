@@ -24,6 +24,8 @@ class Clock {
   double DataSeconds(const RankCounts& rank, double micro_batches) const;
   /// To GPUs outside the job, over its link where the machine has room for them, else over the network.
   double SendSeconds(double bytes) const;
+  /// A pass without gradients, of which `computed` are the parts: with the wait for the weights that it gathers.
+  double WithGathers(const MicroBatchWork& work, const StepTime& computed) const;
   /// Of seconds of traffic, those that `computed` seconds do not hide.
   double Waited(double traffic, double computed) const;
 

@@ -79,17 +79,10 @@ void CountScores(const Workload& workload, double completions, RolloutCounts& co
   counts.scored_times = std::ceil(completions / at_once);
 }
 
-double Sum(const StepTime& time) {
-  double seconds = 0;
-  for (const double term : time.terms) seconds += term;
-  return seconds;
-}
-
 /// Of `times` passes like this, with the weights that they gather.
 GenerationTime TimeOf(const Clock& clock, const MicroBatchWork& work, const StepTime& time, double times) {
-  const double computed = Sum(time);
   GenerationTime pass;
-  pass.seconds = times * (computed + clock.Waited(clock.GatherSeconds(work.gathered_bytes), computed));
+  pass.seconds = times * clock.WithGathers(work, time);
   pass.launch_seconds = times * time[TimeTerm::kLaunch];
   pass.busy_seconds = times * (time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory]);
   return pass;
@@ -107,7 +100,8 @@ GenerationTime TimeOfTokens(const Clock& clock, const RolloutCounts& counts) {
   StepTime time;
   At(time, TimeTerm::kMatmul) = std::max(clock.ProductSeconds(work), clock.MemorySeconds(work.operand_bytes));
   At(time, TimeTerm::kMemory) = clock.MemorySeconds(work.bytes + counts.cache_bytes);
-  At(time, TimeTerm::kLaunch) = std::max(0.0, clock.LaunchSeconds(work) - Sum(time));
+  At(time, TimeTerm::kLaunch) =
+      std::max(0.0, clock.LaunchSeconds(work) - time[TimeTerm::kMatmul] - time[TimeTerm::kMemory]);
   return TimeOf(clock, work, time, counts.times * counts.tokens);
 }
 

@@ -24,12 +24,13 @@ struct RunFiles {
 /// All in seconds, but for the counts.
 struct OutsideSteps {
   Range start;               ///< the model is read
+  Range evaluation;          ///< an evaluation at the end of every epoch
   Range saving;              ///< checkpoints are written, and the steps wait
   Range lost;                ///< restarts, and steps that are made again
   double saves = 0;          ///< expected
   double interruptions = 0;  ///< expected
 
-  Range total() const { return start + saving + lost; }
+  Range total() const { return start + evaluation + saving + lost; }
 };
 
 /// TIM-33 to 35  A run saves at the end of every epoch, and where it is long as often as costs least: every

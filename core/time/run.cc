@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/model/parameters.h"
+#include "core/time/evaluation.h"
 #include "core/time/row_length.h"
 
 namespace tunefit {
@@ -130,6 +131,7 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
   }
   estimate.run_step_seconds = RangeOf(estimate.run_step, efficiencies);
   estimate.total_seconds = estimate.run_step_seconds * estimate.run->steps;
+  estimate.evaluation_seconds = EvaluationSeconds(run, job, gpu, fabric, efficiencies);
   return estimate;
 }
 
@@ -140,6 +142,8 @@ void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dat
   files.model = BytesPerElement(Dtype::kBf16) * static_cast<double>(CountParameters(workload.architecture).total());
   files.checkpoint = checkpoint_bytes / WritingMachines(workload.parallel);
   estimate.outside = OutsideStepsOf(*estimate.total_seconds, files, dataset.epochs, workload.parallel.gpus, rates);
+  const double evaluated = std::ceil(dataset.epochs) * estimate.evaluation_seconds;
+  estimate.outside->evaluation = estimate.run_step_seconds * (evaluated / estimate.run_step_seconds.expected);
   estimate.total_seconds = *estimate.total_seconds + estimate.outside->total();
 }
 

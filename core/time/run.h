@@ -47,6 +47,7 @@ struct TimeEstimate {
   std::optional<RunLength> run;
   StepTime run_step;  ///< of rows as the run has them, on average; `step` where no run is known
   Range run_step_seconds;
+  double evaluation_seconds = 0;        ///< of one; 0 where none is known
   std::optional<OutsideSteps> outside;  ///< where a run is known
   std::optional<Range> total_seconds;   ///< of the run, from its start to its end
 };

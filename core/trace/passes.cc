@@ -5,10 +5,8 @@
 #include "core/trace/task_step.h"
 
 namespace tunefit {
-namespace {
 
-/// MEM-115  A forward pass and its loss over the evaluation's batch, beside what training holds between two steps.
-Pass MakeEvaluation(const Workload& workload) {
+Pass TraceEvaluationPass(const Workload& workload) {
   Pass pass;
   pass.moment = Moment::kEvaluate;
   pass.step = TraceEvaluation(workload);
@@ -23,8 +21,6 @@ Pass MakeEvaluation(const Workload& workload) {
   return pass;
 }
 
-}  // namespace
-
 std::vector<Pass> TracePasses(const Workload& workload) {
   std::vector<Pass> passes;
   if (HasRollout(workload.task)) {
@@ -34,7 +30,7 @@ std::vector<Pass> TracePasses(const Workload& workload) {
       passes.push_back(TraceHandover(workload));
     }
   }
-  if (workload.evaluation.per_device > 0) passes.push_back(MakeEvaluation(workload));
+  if (workload.evaluation.per_device > 0) passes.push_back(TraceEvaluationPass(workload));
   return passes;
 }
 

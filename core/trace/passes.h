@@ -21,6 +21,10 @@ struct Pass {
 /// The passes of a workload: the rollout before the step, an evaluation between steps. None for most.
 std::vector<Pass> TracePasses(const Workload& workload);
 
+/// MEM-115  A forward pass and its loss over the evaluation's batch, beside what training holds between two steps. Of a
+/// workload that evaluates.
+Pass TraceEvaluationPass(const Workload& workload);
+
 /// MEM-111  Generation by `model.generate` with its cache, where the training process generates: in grpo the prompts'
 /// pass, then the cache at its longest (Axis::kKept counts whole sequences); in ppo the cache beside the scores of
 /// every generated token, and then those scores beside the passes of reference, value and reward models. All

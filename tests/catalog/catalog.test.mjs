@@ -129,6 +129,19 @@ test("every GPU and model that measured runs name is in the catalog", () => {
   assert.ok(named > 1000);
 });
 
+test("every constant of overheads names the measured runs that it was fitted on", () => {
+  const { contexts, collectives, ...fitted } = json("tests/validation/overhead_runs.json");
+  assert.deepEqual(Object.keys({ ...fitted, contexts, collectives }).sort(), Object.keys(catalog.overheads).sort());
+  const rows = filesIn("tests/validation/rows").filter((name) => name.endsWith(".jsonl"))
+    .flatMap((file) => text(`tests/validation/rows/${file}`).trimEnd().split("\n").map((line) => JSON.parse(line).id));
+  const known = new Set(rows);
+  assert.ok(contexts.length > 0 && collectives.length > 0, "of which few runs tell: these say what they were read from");
+  for (const [constant, ids] of Object.entries(fitted)) {
+    assert.ok(ids.length > 0, constant);
+    for (const id of ids) assert.ok(known.has(id), `${constant}: ${id}`);
+  }
+});
+
 test("published counts list every model once, in order", () => {
   const published = json("tests/golden/published_params.json");
   assert.deepEqual(publishedFaults(catalog, published), []);

@@ -2,7 +2,8 @@
 """Fits catalog/overheads.json on published runs, and says how well it holds where a source is left out.
 
   build/native/tests/validation/validate --dump > runs.jsonl
-  python3 tests/validation/fit_overheads.py runs.jsonl > catalog/overheads.json      (report on standard error)
+  python3 tests/validation/fit_overheads.py runs.jsonl tests/validation/overhead_runs.json > catalog/overheads.json
+                                                                                (report on standard error)
 
 Live bytes come from the trace and reserved bytes from the simulated allocator, neither with a fitted constant but for how
 many shorter batches a run of varied lengths has before its longest (core/memory/device_bytes.cc). What is fitted is how far
@@ -171,20 +172,21 @@ def main():
     names["contexts"] = CONTEXT_RUNS
     result["collectives"] = {key: round(value * GIB) for key, value in zip(("low", "expected", "high"), COLLECTIVES)}
     names["collectives"] = COLLECTIVES_RUNS
-    result["runs"] = names
-    write(result)
+    print(text_of(result))
+    with open(sys.argv[2], "w") as file:
+        print(text_of(names), file=file)
 
 
-def write(result):
+def text_of(result):
     """One constant a line, so that differences read well."""
     lines = []
     for key, value in result.items():
-        if key == "contexts":
+        if key == "contexts" and isinstance(value[0], dict):
             rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in value)
             lines.append(f'"contexts":[\n{rows}\n]')
         else:
             lines.append(f'"{key}":{json.dumps(value, separators=(",", ":"))}')
-    print("{\n" + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 if __name__ == "__main__":

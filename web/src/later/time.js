@@ -105,16 +105,20 @@ const likely = 0.1;
 /** What the run's hours hold beside its steps. @param {View} view @param {Time} time */
 function outside({ words }, { outside_steps: waits }) {
   if (!waits) return nothing;
-  const { start_seconds: start, saving_seconds: saving, lost_seconds: lost, saves, interruptions } = waits;
+  const { start_seconds: start, evaluation_seconds: evaluation, saving_seconds: saving } = waits;
+  const { lost_seconds: lost, saves, interruptions } = waits;
   const told = {
     start: duration(words, start).amount,
     saving: duration(words, saving).amount,
     saves: words.plural("time.saves", Math.max(1, Math.round(saves))),
     lost: duration(words, lost).amount,
+    evaluation: duration(words, evaluation).amount,
     failures: counted(words, "time.failures", interruptions),
   };
   return html`<p class="caption">
-    ${words.t("time.outside", told)} ${interruptions >= likely ? words.t("time.outside.failures", told) : nothing}
+    ${words.t("time.outside", told)}
+    ${words.t(evaluation.expected > 0 ? "time.outside.evaluation" : "time.outside.no_evaluation", told)}
+    ${interruptions >= likely ? words.t("time.outside.failures", told) : nothing}
   </p>`;
 }
 

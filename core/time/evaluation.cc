@@ -1,0 +1,31 @@
+#include "core/time/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/time/clock.h"
+#include "core/trace/passes.h"
+
+namespace tunefit {
+
+double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
+                         const Fabric& fabric, const Efficiencies& efficiencies) {
+  const Evaluation& evaluation = workload.evaluation;
+  if (evaluation.per_device == 0 || evaluation.examples == 0) return 0;
+  const Parallel& parallel = workload.parallel;
+  const Clock clock(workload, gpu, fabric, efficiencies);
+  double slowest = 0;
+  for (const TracedRank& rank : job) {
+    Workload evaluated = rank.workload;
+    evaluated.batch.sequence_length = workload.batch.sequence_length;
+    const Pass pass = TraceEvaluationPass(evaluated);
+    const MicroBatchWork work = WorkOf(pass.step, AxesOf(pass), static_cast<double>(parallel.context));
+    StepTime time;
+    clock.AddMicroBatch(work, time);
+    slowest = std::max(slowest, clock.WithGathers(work, time));
+  }
+  const std::int64_t at_once = evaluation.per_device * (parallel.DataRanks() / parallel.context);
+  return std::ceil(static_cast<double>(evaluation.examples) / static_cast<double>(at_once)) * slowest;
+}
+
+}  // namespace tunefit
