@@ -21,7 +21,8 @@ class Clock {
   double OffloadSeconds(double bytes) const;
   /// Of what ranks that hold shards or copies of the same weights send each other.
   double GatherSeconds(double bytes) const;
-  double DataSeconds(const RankCounts& rank, double micro_batches) const;
+  /// Around all ranks that hold copies of the same weights, or of the same shards.
+  double ReduceSeconds(double bytes) const;
   /// To GPUs outside the job, over its link where the machine has room for them, else over the network.
   double SendSeconds(double bytes) const;
   /// Of seconds of traffic, those that `computed` seconds do not hide.

@@ -12,6 +12,7 @@
 #include "core/time/efficiencies.h"
 #include "core/time/generation.h"
 #include "core/time/links.h"
+#include "core/time/traffic.h"
 
 // Seconds of an optimizer step: a roofline over what the trace counts, plus what waits for other GPUs.
 
@@ -43,8 +44,8 @@ inline constexpr std::array<const char*, kTimeTermCount> kTimeTermNames = {
 struct RankCounts {
   MicroBatchWork work;
   double state_bytes = 0;    ///< of the optimizer, on the card
-  double trained = 0;        ///< elements that this rank's optimizer updates or whose gradients it reduces
-  double reduced_bytes = 0;  ///< TIM-23 sent among data ranks once a step, beside what every micro-batch gathers
+  double updated = 0;        ///< elements that this rank's optimizer updates
+  Reduction reduction;       ///< among data ranks
   double offload_bytes = 0;  ///< between card and host in a step
 };
 

@@ -23,7 +23,7 @@ StepCounts OneRank() {
   rank.work.bytes = 4e9;
   rank.work.kernels = 1000;
   rank.state_bytes = 1e9;
-  rank.trained = 1e9;
+  rank.updated = 1e9;
   counts.micro_batches = 2;
   return counts;
 }
@@ -82,7 +82,7 @@ TEST(StepTime, GradientsGoThereAndBackUnderDdp) {
   workload.parallel.gpus = 4;
   workload.parallel.strategy = Strategy::kDdp;
   StepCounts counts = OneRank();
-  counts.ranks.front().reduced_bytes = 4e8;
+  counts.ranks.front().reduction.bytes = 4e8;
   // Three quarters of them, at 1e8 a second.
   EXPECT_DOUBLE_EQ(TimeOf(counts, workload, Ideal())[TimeTerm::kData], 3);
 }
