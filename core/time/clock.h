@@ -19,6 +19,7 @@ class Clock {
   double LaunchSeconds(const MicroBatchWork& work) const;
   double MemorySeconds(double bytes) const;
   double OffloadSeconds(double bytes) const;
+  double card_bytes() const { return gpu_.usable_bytes; }
   /// Of what ranks that hold shards or copies of the same weights send each other.
   double GatherSeconds(double bytes) const;
   /// Around all ranks that hold copies of the same weights, or of the same shards.

@@ -65,7 +65,8 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Generation
   const double traffic =
       clock.GatherSeconds(micro_batches * rank.work.gathered_bytes) + clock.ReduceSeconds(rank.reduction.bytes);
   At(time, TimeTerm::kData) = clock.Waited(traffic, computed) + clock.ReduceSeconds(rank.reduction.waited_bytes);
-  At(time, TimeTerm::kOffload) = clock.OffloadSeconds(rank.offload_bytes);
+  At(time, TimeTerm::kOffload) =
+      clock.OffloadSeconds(rank.offload_bytes + PagedTraffic(rank.paged_bytes, rank.live_bytes, clock.card_bytes()));
   At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.updated);
   At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
   At(time, TimeTerm::kGeneration) = generation.seconds;
@@ -106,6 +107,8 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
     one.updated = UpdatedElements(workload, rank.step);
     one.reduction = ReductionOf(workload, rank.step);
     one.offload_bytes = OffloadBytes(workload, rank.step, axes);
+    one.paged_bytes = SumResidents(rank.step, rank.step.paged_states, axes);
+    one.live_bytes = std::max(rank.replay.peak_forward.bytes, rank.replay.peak_backward.bytes);
     counts.ranks.push_back(one);
   }
   const double sequences = static_cast<double>(SequencesOf(workload.task, workload.batch));

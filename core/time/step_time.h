@@ -47,6 +47,8 @@ struct RankCounts {
   double updated = 0;        ///< elements that this rank's optimizer updates
   Reduction reduction;       ///< among data ranks
   double offload_bytes = 0;  ///< between card and host in a step
+  double paged_bytes = 0;    ///< states in managed memory
+  double live_bytes = 0;     ///< at most alive on the card beside these
 };
 
 /// A job, counted: one entry a rank that may be the slowest.

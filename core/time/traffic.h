@@ -21,6 +21,14 @@ struct Reduction {
 /// Source: torch reducer.cpp; Megatron-LM distrib_optimizer.py; DeepSpeed stage_1_and_2.py, average_tensor and step.
 Reduction ReductionOf(const Workload& workload, const Step& step);
 
+/// TIM-24  Bytes of paged optimizer states that come to the card and go back to the host in a step. They stay where
+/// there is room for all; else the pages that the update needs next are always those that it used longest ago, which
+/// the driver has just moved away. Source: bitsandbytes functional.py, get_paged (cudaMallocManaged) and
+/// prefetch_tensor.
+inline double PagedTraffic(double paged_bytes, double live_bytes, double card_bytes) {
+  return paged_bytes + live_bytes > card_bytes ? 2 * paged_bytes : 0;
+}
+
 /// Elements that one rank's optimizer updates: under ZeRO's first stages its part of what trains.
 double UpdatedElements(const Workload& workload, const Step& step);
 

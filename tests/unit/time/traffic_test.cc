@@ -74,5 +74,10 @@ TEST(UpdatedElements, ARankOfStageOneUpdatesItsPart) {
   EXPECT_EQ(UpdatedElements(ddp, TraceTrainingStep(ddp)), kParameters);
 }
 
+TEST(PagedTraffic, StatesStayWhereThereIsRoomForAll) {
+  EXPECT_EQ(PagedTraffic(8, 16, 24), 0);
+  EXPECT_EQ(PagedTraffic(8, 17, 24), 16);  // all of them in, and all of them out
+}
+
 }  // namespace
 }  // namespace tunefit
