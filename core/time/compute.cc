@@ -20,9 +20,31 @@ void Add(Flops& flops, Effort effort, double count) {
   }
 }
 
-Flops& FlopsOf(MicroBatchWork& sum, Dtype dtype) {
-  if (dtype == Dtype::kFp8) return sum.matmul_fp8;
-  return dtype == Dtype::kFp32 ? sum.matmul_fp32 : sum.matmul;
+/// Matrix units read 16 bytes at a time.
+constexpr std::int64_t kAlignedElements = 8;
+
+/// A side of a head's matrices, by its square. A side of one is counted in tokens, whose number is not known here.
+bool IsAligned(double squared_side) {
+  const std::int64_t side = std::llround(std::sqrt(squared_side));
+  return side <= 1 || side % kAlignedElements == 0;
+}
+
+/// In the products of attention's heads, which stand one after another in memory, each begins on a multiple of 16
+/// bytes.
+bool IsAligned(const Matmul& matmul) {
+  const double batches = matmul.batches.coefficient;
+  const bool has_weight =
+      matmul.a.axis == Axis::kOnce || matmul.b.axis == Axis::kOnce || matmul.out.axis == Axis::kOnce;
+  if (batches <= 1 || has_weight) return true;
+  const double a = matmul.a.coefficient;
+  const double b = matmul.b.coefficient;
+  const double out = matmul.out.coefficient;
+  return IsAligned(a * out / (b * batches)) && IsAligned(a * b / (out * batches)) && IsAligned(b * out / (a * batches));
+}
+
+Flops& FlopsOf(MicroBatchWork& sum, const Matmul& matmul) {
+  if (matmul.dtype == Dtype::kFp8) return sum.matmul_fp8;
+  return matmul.dtype == Dtype::kFp32 || !IsAligned(matmul) ? sum.matmul_fp32 : sum.matmul;
 }
 
 /// Keys that a query attends to, on average over a sequence.
@@ -69,7 +91,7 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts, double r
     for (std::int32_t j = work.first_matmul; j < work.end_matmul; ++j) {
       const Matmul& matmul = step.work.matmuls[static_cast<std::size_t>(j)];
       sum.operand_bytes += repeats * OperandBytes(matmul, axes);
-      Add(FlopsOf(sum, matmul.dtype), matmul.effort, repeats * FlopsOf(matmul, axes));
+      Add(FlopsOf(sum, matmul), matmul.effort, repeats * FlopsOf(matmul, axes));
     }
     for (std::int32_t j = work.first_scores; j < work.end_scores; ++j) {
       const FusedScores& scores = step.work.scores[static_cast<std::size_t>(j)];

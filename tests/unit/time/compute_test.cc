@@ -71,6 +71,21 @@ TEST(Work, WrittenOutAttentionMultipliesEveryPair) {
   EXPECT_EQ(work.attention.total(), 0);
 }
 
+// Heads of 100 instead of 128 numbers, in every layer: queries with keys and probabilities with values, forward, and
+// two products for each of these in backward.
+TEST(Work, HeadsThatMatrixUnitsCannotReadRunWhereFp32Does) {
+  test::LlamaSizes sizes;
+  sizes.head_dim = 100;
+  Workload workload = test::MakeWorkload(sizes);
+  workload.attention = AttentionKernel::kEager;
+  const MicroBatchWork work = Of(workload);
+  const double product = 32 * 2 * kTokens * 32 * 100 * kTokens;
+  ExpectNear(work.matmul_fp32.forward, 2 * product);
+  ExpectNear(work.matmul_fp32.backward, 4 * product);
+  workload.attention = AttentionKernel::kSdpa;  // its kernel pads them
+  EXPECT_EQ(Of(workload).matmul_fp32.forward, 0);
+}
+
 TEST(Work, AWindowBoundsTheKeys) {
   FusedScores scores{.query = {128, Axis::kTokens}, .out = {128, Axis::kTokens}, .span = {.window = 2}};
   // Of four tokens: 1, 2, 2 and 2 keys.
