@@ -62,9 +62,10 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Generation
   At(time, TimeTerm::kBubble) =
       micro_batch * static_cast<double>(parallel.pipeline - 1) / static_cast<double>(parallel.interleave);
   const double computed = micro_batch * micro_batches + time[TimeTerm::kBubble];
-  const double traffic =
-      clock.GatherSeconds(micro_batches * rank.work.gathered_bytes) + clock.ReduceSeconds(rank.reduction.bytes);
-  At(time, TimeTerm::kData) = clock.Waited(traffic, computed) + clock.ReduceSeconds(rank.reduction.waited_bytes);
+  const double hides_reduction = parallel.strategy == Strategy::kZero2 ? computed : computed / micro_batches;
+  At(time, TimeTerm::kData) = clock.Waited(clock.GatherSeconds(micro_batches * rank.work.gathered_bytes), computed) +
+                              clock.Waited(clock.ReduceSeconds(rank.reduction.bytes), hides_reduction) +
+                              clock.ReduceSeconds(rank.reduction.waited_bytes);
   At(time, TimeTerm::kOffload) =
       clock.OffloadSeconds(rank.offload_bytes + PagedTraffic(rank.paged_bytes, rank.live_bytes, clock.card_bytes()));
   At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.updated);
