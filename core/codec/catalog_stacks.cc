@@ -62,6 +62,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
                                    "flash_repeats_kv",
                                    "fsdp_upcasts_trainable",
                                    "fsdp1_keeps_gradients",
+                                   "fsdp2_gathers_alone",
                                    "selective_checkpoint",
                                    "checkpoint_recompute",
                                    "offload_blocks_on_card",
@@ -160,6 +161,7 @@ void ReadHabits(const ObjectReader& version, Habits& habits) {
   model.quantizes_head = switches.Flag("quantizes_head").value_or(model.quantizes_head);
   habits.fsdp_upcasts_trainable = switches.Flag("fsdp_upcasts_trainable").value_or(habits.fsdp_upcasts_trainable);
   habits.fsdp1_keeps_gradients = switches.Flag("fsdp1_keeps_gradients").value_or(habits.fsdp1_keeps_gradients);
+  habits.fsdp2_gathers_alone = switches.Flag("fsdp2_gathers_alone").value_or(habits.fsdp2_gathers_alone);
   habits.saved_modules_as_loaded = switches.Flag("saved_modules_as_loaded").value_or(habits.saved_modules_as_loaded);
   habits.plain_classes_skip_upcast =
       switches.Flag("plain_classes_skip_upcast").value_or(habits.plain_classes_skip_upcast);

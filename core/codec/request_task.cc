@@ -187,8 +187,8 @@ void FillTask(RequestReading& reading) {
   if (HasError(reading.issues)) return;
   if (request.evaluation.given) {
     workload.evaluation = {.per_device = *request.evaluation.per_device,
-                           .examples = request.evaluation.examples.value_or(0),
-                           .kept_batches = KeptBatches(request.evaluation)};
+                           .kept_batches = KeptBatches(request.evaluation),
+                           .examples = request.evaluation.examples.value_or(0)};
   }
   if (!HasRollout(workload.task)) return;
   const RolloutFields& rollout = request.rollout;

@@ -184,6 +184,8 @@ void FillWorkload(RequestReading& reading) {
   LossHabits& loss = workload.habits.loss;
   loss.loop_holds = loss.loop_holds && !(loss.longest_first && workload.batch.Varies());
   workload.parallel = ReadParallel(request.parallel);
+  workload.parallel.fsdp2_gathers_alone =
+      workload.habits.fsdp2_gathers_alone && workload.parallel.strategy == Strategy::kFsdp2;
   reading.full_detail = request.detail.value_or("full") == "full";
   for (const Word part : request.include.value_or(std::vector<Word>())) {
     reading.includes_limits = reading.includes_limits || part == "limits";

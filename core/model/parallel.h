@@ -67,7 +67,8 @@ struct Parallel {
   std::int64_t expert = 1;         ///< ranks that share the experts; of all else each holds what it held without
   std::int64_t expert_tensor = 0;  ///< ranks that share an expert's matrices; 0: as many as share all others
   bool reshard_after_forward = true;
-  Dtype reduce_dtype = Dtype::kFp32;                      ///< of gradients on their way between ranks
+  bool fsdp2_gathers_alone = false;   ///< kFsdp2 wraps modules on a single rank, too, for their mixed precision
+  Dtype reduce_dtype = Dtype::kFp32;  ///< of gradients on their way between ranks
   OffloadDevice optimizer_device = OffloadDevice::kNone;  ///< of states, and this rank's gradients
   OffloadDevice parameter_device = OffloadDevice::kNone;  ///< of the shards of parameters
   std::int64_t shard = 0;  ///< ranks that one copy of the model is divided among; 0: all that hold the same of it
@@ -98,7 +99,8 @@ struct Parallel {
 
 /// Parameters are gathered to be used. DeepSpeed's stage 3 does so on a single rank, too.
 constexpr bool GathersParameters(const Parallel& parallel) {
-  return ShardsParameters(parallel.strategy) && (parallel.Shards() > 1 || parallel.strategy == Strategy::kZero3);
+  const bool alone = parallel.strategy == Strategy::kZero3 || parallel.fsdp2_gathers_alone;
+  return ShardsParameters(parallel.strategy) && (parallel.Shards() > 1 || alone);
 }
 
 /// The layers are on the cards of one process, one after another.

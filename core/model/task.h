@@ -49,8 +49,8 @@ struct Rollout {
 /// An evaluation between steps. Nothing is evaluated where `per_device` is 0.
 struct Evaluation {
   std::int64_t per_device = 0;    ///< examples at a time
-  std::int64_t examples = 0;      ///< of one evaluation, over all GPUs; 0 where nobody says
   std::int64_t kept_batches = 0;  ///< batches whose logits stay on the card for a metric; 0: only losses stay
+  std::int64_t examples = 0;      ///< of one evaluation, over all GPUs; 0 where nobody says
 };
 
 /// Its examples are pairs: a micro-batch of n holds 2 n sequences.

@@ -112,6 +112,7 @@ struct Habits {
   /// backward.
   bool gathers_tokens_again = false;
   bool fsdp_upcasts_trainable = false;  ///< accelerate: trained parameters are fp32 under FSDP's mixed precision
+  bool fsdp2_gathers_alone = false;     ///< see Parallel
   bool fsdp1_keeps_gradients = false;   ///< FSDP's flat gradients outlive zero_grad(), to the next backward pass
   /// The vocabulary's rows are padded to a multiple of this on each tensor rank.
   std::int64_t vocabulary_multiple = 1;

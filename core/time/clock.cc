@@ -63,13 +63,11 @@ double Clock::GatherSeconds(double bytes) const {
   return bytes * ShareOfOthers(shards) / Achieved(RingBytesPerSecond(fabric_, shards, parallel_.tensor));
 }
 
-double Clock::DataSeconds(const RankCounts& rank, double micro_batches) const {
+double Clock::ReduceSeconds(double bytes) const {
   const bool gathers = GathersParameters(parallel_);
-  const std::int64_t tensor = parallel_.tensor;
-  const std::int64_t apart = gathers ? parallel_.Shards() * tensor : tensor;
+  const std::int64_t apart = gathers ? parallel_.Shards() * parallel_.tensor : parallel_.tensor;
   const std::int64_t copies = gathers ? parallel_.Replicas() : parallel_.DataRanks();
-  return GatherSeconds(micro_batches * rank.work.gathered_bytes) +
-         rank.reduced_bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
+  return bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
 }
 
 double Clock::SendSeconds(double bytes) const {

@@ -19,9 +19,11 @@ class Clock {
   double LaunchSeconds(const MicroBatchWork& work) const;
   double MemorySeconds(double bytes) const;
   double OffloadSeconds(double bytes) const;
+  double card_bytes() const { return gpu_.usable_bytes; }
   /// Of what ranks that hold shards or copies of the same weights send each other.
   double GatherSeconds(double bytes) const;
-  double DataSeconds(const RankCounts& rank, double micro_batches) const;
+  /// Around all ranks that hold copies of the same weights, or of the same shards.
+  double ReduceSeconds(double bytes) const;
   /// To GPUs outside the job, over its link where the machine has room for them, else over the network.
   double SendSeconds(double bytes) const;
   /// A pass without gradients, of which `computed` are the parts: with the wait for the weights that it gathers.

@@ -20,9 +20,31 @@ void Add(Flops& flops, Effort effort, double count) {
   }
 }
 
-Flops& FlopsOf(MicroBatchWork& sum, Dtype dtype) {
-  if (dtype == Dtype::kFp8) return sum.matmul_fp8;
-  return dtype == Dtype::kFp32 ? sum.matmul_fp32 : sum.matmul;
+/// Matrix units read 16 bytes at a time.
+constexpr std::int64_t kAlignedElements = 8;
+
+/// A side of a head's matrices, by its square. A side of one is counted in tokens, whose number is not known here.
+bool IsAligned(double squared_side) {
+  const std::int64_t side = std::llround(std::sqrt(squared_side));
+  return side <= 1 || side % kAlignedElements == 0;
+}
+
+/// In the products of attention's heads, which stand one after another in memory, each begins on a multiple of 16
+/// bytes.
+bool IsAligned(const Matmul& matmul) {
+  const double batches = matmul.batches.coefficient;
+  const bool has_weight =
+      matmul.a.axis == Axis::kOnce || matmul.b.axis == Axis::kOnce || matmul.out.axis == Axis::kOnce;
+  if (batches <= 1 || has_weight) return true;
+  const double a = matmul.a.coefficient;
+  const double b = matmul.b.coefficient;
+  const double out = matmul.out.coefficient;
+  return IsAligned(a * out / (b * batches)) && IsAligned(a * b / (out * batches)) && IsAligned(b * out / (a * batches));
+}
+
+Flops& FlopsOf(MicroBatchWork& sum, const Matmul& matmul) {
+  if (matmul.dtype == Dtype::kFp8) return sum.matmul_fp8;
+  return matmul.dtype == Dtype::kFp32 || !IsAligned(matmul) ? sum.matmul_fp32 : sum.matmul;
 }
 
 /// Keys that a query attends to, on average over a sequence.
@@ -37,6 +59,16 @@ double KeysOf(const AttentionSpan& span, double length) {
 double OperandBytes(const Matmul& matmul, const Axes& axes) {
   const double size = BytesPerElement(matmul.dtype);
   return (axes(matmul.a) + axes(matmul.b)) * size + axes(matmul.out) * std::max(size, 2.0);
+}
+
+/// Where a loss runs over blocks of a fixed number of tokens the trace has one of them for all.
+double BlocksOf(const ChunkRule& rule, const Axes& axes) {
+  if (rule.tokens <= 0 || rule.power_of_two_share > 0 || rule.of_length > 0 || rule.parts > 0) return 1;
+  return axes({1, Axis::kTokens}) / std::max(1.0, axes({1, Axis::kChunk}));
+}
+
+bool IsOfBlock(const Matmul& matmul) {
+  return matmul.a.axis == Axis::kChunk || matmul.b.axis == Axis::kChunk || matmul.out.axis == Axis::kChunk;
 }
 
 }  // namespace
@@ -61,6 +93,7 @@ double FlopsOf(const FusedScores& scores, const Axes& axes, double parts) {
 
 MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts, double reference_share) {
   MicroBatchWork sum;
+  const double blocks = BlocksOf(step.chunk, axes);
   for (std::size_t i = 0; i < step.work.sections.size(); ++i) {
     const Work& work = step.work.sections[i];
     const Section& section = step.sections[i];
@@ -68,8 +101,9 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts, double r
     const double repeats = share * static_cast<double>(section.repeats);
     for (std::int32_t j = work.first_matmul; j < work.end_matmul; ++j) {
       const Matmul& matmul = step.work.matmuls[static_cast<std::size_t>(j)];
-      sum.operand_bytes += repeats * OperandBytes(matmul, axes);
-      Add(FlopsOf(sum, matmul.dtype), matmul.effort, repeats * FlopsOf(matmul, axes));
+      const double times = IsOfBlock(matmul) ? repeats * blocks : repeats;
+      sum.operand_bytes += times * OperandBytes(matmul, axes);
+      Add(FlopsOf(sum, matmul), matmul.effort, times * FlopsOf(matmul, axes));
     }
     for (std::int32_t j = work.first_scores; j < work.end_scores; ++j) {
       const FusedScores& scores = step.work.scores[static_cast<std::size_t>(j)];
@@ -87,7 +121,8 @@ MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts, double r
       if (transfer.group == Group::kExpert) sum.expert_bytes += mirrored;
     }
     for (int axis = 0; axis < kAxisCount; ++axis) {
-      sum.bytes += repeats * work.bytes[static_cast<std::size_t>(axis)] * axes({1, static_cast<Axis>(axis)});
+      const double times = static_cast<Axis>(axis) == Axis::kChunk ? repeats * blocks : repeats;
+      sum.bytes += times * work.bytes[static_cast<std::size_t>(axis)] * axes({1, static_cast<Axis>(axis)});
     }
     sum.kernels += repeats * work.kernels;
   }

@@ -18,7 +18,7 @@ struct Flops {
 /// Work of one micro-batch on one rank.
 struct MicroBatchWork {
   Flops matmul;               ///< products in 16 bits
-  Flops matmul_fp32;          ///< those in fp32
+  Flops matmul_fp32;          ///< those in fp32, or which the matrix units cannot read
   Flops matmul_fp8;           ///< those whose operands are in FP8
   Flops attention;            ///< of fused kernels
   double gathered_bytes = 0;  ///< sent among data ranks in the micro-batch
@@ -31,9 +31,10 @@ struct MicroBatchWork {
 };
 
 /// TIM-1  Sums over sections, as often as each stands for. Attention counts what its kernel computes: half the scores
-/// where it knows the causal order, those of the window where there is one. `parts`: of a sequence, of which this rank
-/// holds one; its queries meet the keys of all. `reference_share`: of the micro-batches, those before which the passes
-/// at Moment::kReference run.
+/// where it knows the causal order, those of the window where there is one. Products of heads whose size is no multiple
+/// of 8 (cuBLAS documentation, Tensor Core usage: 16 bytes) run where fp32 ones do. `parts`: of a sequence, of which
+/// this rank holds one; its queries meet the keys of all. `reference_share`: of the micro-batches, those before which
+/// the passes at Moment::kReference run.
 MicroBatchWork WorkOf(const Step& step, const Axes& axes, double parts = 1, double reference_share = 1);
 
 /// TIM-2  Operations of one product.

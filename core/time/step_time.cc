@@ -5,43 +5,22 @@
 #include "core/memory/moments.h"
 #include "core/model/parallel.h"
 #include "core/time/clock.h"
+#include "core/time/traffic.h"
 
 namespace tunefit {
 namespace {
 
-constexpr double kBytesOfWeight = 2;  // as it comes back from the rank that updated it
+constexpr double kBytesOfWeight = 2;  // as it comes back from the host
 /// An update reads a gradient and a weight and writes the weight; states come and go (torch/optim/adam.py).
 constexpr double kUpdateBytesPerElement = 8;
 
-/// TIM-23  DDP adds gradients up over all ranks, there and back; ZeRO's first two stages scatter them, and gather the
-/// updated weights. Copies of a sharded model add up their shares.
-double ReducedBytes(const Parallel& parallel, double trained) {
-  const double gradient = BytesPerElement(parallel.reduce_dtype);
-  if (parallel.DataRanks() <= 1) return 0;
-  switch (parallel.strategy) {
-    case Strategy::kDdp:
-      return 2 * gradient * trained;
-    case Strategy::kZero1:
-    case Strategy::kZero2:
-      return (gradient + kBytesOfWeight) * trained;
-    case Strategy::kZero3:
-    case Strategy::kFsdp:
-    case Strategy::kFsdp2:
-      return parallel.Replicas() > 1 ? 2 * gradient * trained / static_cast<double>(parallel.Shards()) : 0;
-    case Strategy::kNone:
-    case Strategy::kDeviceMap:
-      break;
-  }
-  return 0;
-}
-
-/// Gradients go to the host and weights come back; shards of parameters come for every pass.
+/// Gradients go to the host and this rank's weights come back; shards of parameters come for every pass.
 double OffloadBytes(const Workload& workload, const Step& step, const Axes& axes) {
   const Parallel& parallel = workload.parallel;
   const auto micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
   double bytes = 0;
   if (parallel.offloads_optimizer()) {
-    bytes += SumResidents(step, step.host.gradients, axes) + kBytesOfWeight * CountElements(step, step.trained);
+    bytes += SumResidents(step, step.host.gradients, axes) + kBytesOfWeight * UpdatedElements(workload, step);
   }
   if (parallel.offloads_parameters()) bytes += 2 * micro_batches * SumResidents(step, step.host.parameters, axes);
   return bytes + 2 * micro_batches * SumResidents(step, step.host_checkpoints, axes);
@@ -83,10 +62,13 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Generation
   At(time, TimeTerm::kBubble) =
       micro_batch * static_cast<double>(parallel.pipeline - 1) / static_cast<double>(parallel.interleave);
   const double computed = micro_batch * micro_batches + time[TimeTerm::kBubble];
-  const double traffic = clock.DataSeconds(rank, micro_batches);
-  At(time, TimeTerm::kData) = clock.Waited(traffic, computed);
-  At(time, TimeTerm::kOffload) = clock.OffloadSeconds(rank.offload_bytes);
-  At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.trained);
+  const double hides_reduction = parallel.strategy == Strategy::kZero2 ? computed : computed / micro_batches;
+  At(time, TimeTerm::kData) = clock.Waited(clock.GatherSeconds(micro_batches * rank.work.gathered_bytes), computed) +
+                              clock.Waited(clock.ReduceSeconds(rank.reduction.bytes), hides_reduction) +
+                              clock.ReduceSeconds(rank.reduction.waited_bytes);
+  At(time, TimeTerm::kOffload) =
+      clock.OffloadSeconds(rank.offload_bytes + PagedTraffic(rank.paged_bytes, rank.live_bytes, clock.card_bytes()));
+  At(time, TimeTerm::kOptimizer) = clock.MemorySeconds(2 * rank.state_bytes + kUpdateBytesPerElement * rank.updated);
   At(time, TimeTerm::kStep) = efficiencies[Constant::kStepSeconds];
   At(time, TimeTerm::kGeneration) = generation.seconds;
   time.generation = generation;
@@ -123,9 +105,11 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
     RankCounts one;
     one.work = WorkOf(rank.step, axes, static_cast<double>(parallel.context), reference_share);
     one.state_bytes = rank.replay.optimizer_states;
-    one.trained = CountElements(rank.step, rank.step.trained);
-    one.reduced_bytes = ReducedBytes(parallel, one.trained);
+    one.updated = UpdatedElements(workload, rank.step);
+    one.reduction = ReductionOf(workload, rank.step);
     one.offload_bytes = OffloadBytes(workload, rank.step, axes);
+    one.paged_bytes = SumResidents(rank.step, rank.step.paged_states, axes);
+    one.live_bytes = std::max(rank.replay.peak_forward.bytes, rank.replay.peak_backward.bytes);
     counts.ranks.push_back(one);
   }
   const double sequences = static_cast<double>(SequencesOf(workload.task, workload.batch));

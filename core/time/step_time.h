@@ -12,6 +12,7 @@
 #include "core/time/efficiencies.h"
 #include "core/time/generation.h"
 #include "core/time/links.h"
+#include "core/time/traffic.h"
 
 // Seconds of an optimizer step: a roofline over what the trace counts, plus what waits for other GPUs.
 
@@ -43,9 +44,11 @@ inline constexpr std::array<const char*, kTimeTermCount> kTimeTermNames = {
 struct RankCounts {
   MicroBatchWork work;
   double state_bytes = 0;    ///< of the optimizer, on the card
-  double trained = 0;        ///< elements that this rank's optimizer updates or whose gradients it reduces
-  double reduced_bytes = 0;  ///< TIM-23 sent among data ranks once a step, beside what every micro-batch gathers
+  double updated = 0;        ///< elements that this rank's optimizer updates
+  Reduction reduction;       ///< among data ranks
   double offload_bytes = 0;  ///< between card and host in a step
+  double paged_bytes = 0;    ///< states in managed memory
+  double live_bytes = 0;     ///< at most alive on the card beside these
 };
 
 /// A job, counted: one entry a rank that may be the slowest.
@@ -74,7 +77,8 @@ struct StepTime {
 /// TIM-11  The slowest rank's step. Every micro-batch waits for products, attention and moved bytes one after another,
 /// or for their launches where these take longer; then for tensor and expert ranks. The pipeline is idle for
 /// (stages - 1) / interleave micro-batches (Narayanan et al. 2021). Of the traffic of data ranks a share is always
-/// waited for, and all that the compute time cannot hide.
+/// waited for, and all that the compute time cannot hide: what every micro-batch sends that of all, what goes once a
+/// step that of the last.
 StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu& gpu, const Fabric& fabric,
                   const Efficiencies& efficiencies);
 

@@ -181,14 +181,14 @@ Tracer::Results Tracer::DequantizedGradients(const Node& node) {
   for (std::size_t i = 1; i < node.inputs; ++i) {  // a fused adapter's own matrices
     if (node.Wants(i)) results[i] = Allocate(node.in_elements[i], node.in_dtypes[i], "gradient");
   }
-  const StorageId matrix = DequantizedMatrix(node.extra, node.out_dtype, node.copies);
+  const StorageId matrix = node.extra.coefficient > 0 ? DequantizedMatrix(node, node.out_dtype) : kNoStorage;
   StorageId repeated = kNoStorage;
   if (node.repeats_batch) {
     repeated = Allocate({node.extra.coefficient, Axis::kSequences}, node.out_dtype, "repeated weight");
   }
   if (node.Wants(0)) results[0] = GradientLike(node, 0);
   if (repeated != kNoStorage) Release(repeated);
-  Release(matrix);
+  if (matrix != kNoStorage) Release(matrix);
   return results;
 }
 

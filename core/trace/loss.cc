@@ -146,6 +146,18 @@ Value ChunkedLossOf(Tracer& tracer, const Workload& workload, const LinearModule
   return BlocksRunAgain(tracer, workload, head, hidden);
 }
 
+/// What its blocks multiply and move, all of them together: logits, which a kernel turns into their gradient, and from
+/// these the gradients of the hidden states and of a head that trains.
+void WorkOfFusedLinearLoss(Tracer& tracer, const LinearModule& head, Size hidden, double vocabulary, Dtype compute) {
+  const double width = hidden.coefficient;
+  const Size matrix{width * vocabulary, Axis::kOnce};
+  const Size logits{vocabulary, hidden.axis};
+  tracer.Multiply(kScalar, hidden, matrix, logits, compute);
+  tracer.Move(logits, 3 * BytesPerElement(compute));  // read twice, and overwritten
+  tracer.Multiply(kScalar, logits, matrix, hidden, compute);
+  if (tracer.RequiresGradient(head.weight)) tracer.Multiply(kScalar, logits, hidden, matrix, compute);
+}
+
 /// Liger's fused linear cross entropy: the forward pass computes the gradients of the hidden states and, where it
 /// trains, of the head, block by block; only one block's logits exist at a time.
 /// Source: Liger-Kernel ops/fused_linear_cross_entropy.py.
@@ -158,6 +170,7 @@ Value FusedLinearLoss(Tracer& tracer, const Workload& workload, const LinearModu
   if (tracer.RequiresGradient(head.weight)) {
     weight_gradient = tracer.Empty(tracer.SizeOf(head.weight), tracer.DtypeOf(head.weight), "gradient");
   }
+  WorkOfFusedLinearLoss(tracer, head, tracer.SizeOf(hidden), vocabulary, compute);
   Value losses = tracer.Empty(kOnePerToken, Dtype::kFp32, "losses");
   {
     Value copy;

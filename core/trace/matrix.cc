@@ -75,14 +75,17 @@ Value Tracer::MatrixProduct(OpKind kind, Value x, Value w, Value b, double in_fe
   return product;
 }
 
-StorageId Tracer::DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies) {
+StorageId Tracer::DequantizedMatrix(const Node& node, Dtype dtype) {
+  const Size elements = node.extra;
+  const std::uint8_t copies = node.copies;
+  const std::uint8_t kernels = node.kernels;
   const Scope outer = scope;
   scope.term = Term::kWorkspace;
   const StorageId unpacked = copies > 1 ? Allocate(elements * (copies - 1), dtype, "unpacked weight") : kNoStorage;
   const StorageId matrix = Allocate(elements, dtype, "dequantized weight");
   if (unpacked != kNoStorage) Release(unpacked);
   Move(elements, kPackedBytes + copies * BytesPerElement(dtype));
-  Launch(1);
+  Launch(kernels);
   scope = outer;
   return matrix;
 }
@@ -94,6 +97,7 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
   node.extra = {in_features * out_features, Axis::kOnce};
   node.matrix = node.extra;
   node.copies = how.copies;
+  node.kernels = how.kernels;
   node.repeats_batch = how.repeats_batch;
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) {
@@ -105,7 +109,7 @@ Value Tracer::DequantizedLinear(Value x, const Value& bias, double in_features, 
   const Size elements = tensor.elements * out_features / in_features;
   StorageId out = kNoStorage;
   if (how.in_forward) {
-    const StorageId matrix = DequantizedMatrix(node.extra, tensor.dtype, how.copies);
+    const StorageId matrix = DequantizedMatrix(node, tensor.dtype);
     out = AllocateProduct(elements, tensor.dtype, "mm");
     Release(matrix);
   } else {
@@ -139,21 +143,24 @@ Value Tracer::Int8Linear(Value x, const Value& bias, double in_features, double 
   return product;
 }
 
-Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
-                              double out_features) {
+Value Tracer::FusedLoraLinear(Value x, const Value& down, const Value& up, const std::optional<Dequantization>& how,
+                              double in_features, double out_features) {
   x = LowPrecision(std::move(x));
   Node& node = Begin(OpKind::kFusedLoraLinear);
   AddInput(node, x);
   AddInput(node, down);
   AddInput(node, up);
-  node.extra = {dequantizes ? in_features * out_features : 0, Axis::kOnce};
   node.matrix = {in_features * out_features, Axis::kOnce};
+  if (how) {
+    node.extra = node.matrix;
+    node.kernels = how->kernels;
+  }
   const Tensor tensor = At(x);
   if (NeedsBackward(node)) Keep(node, tensor.storage);
   const Size elements = tensor.elements * out_features / in_features;
-  const StorageId matrix = Allocate(node.extra, tensor.dtype, "dequantized weight");
+  const StorageId matrix = how ? DequantizedMatrix(node, tensor.dtype) : kNoStorage;
   const StorageId out = Allocate(elements, tensor.dtype, "mm");
-  Release(matrix);
+  if (matrix != kNoStorage) Release(matrix);
   const double rank = At(down).elements.coefficient / in_features;
   Value low = Empty(tensor.elements * rank / in_features, tensor.dtype, "low-rank input");
   Value product = AddOutput(node, out, elements, tensor.dtype);

@@ -350,8 +350,9 @@ Value Forward(Tracer& tracer, const LinearModule& module, const Value& x) {
   const auto out = static_cast<double>(module.shape.out_features);
   if (adapter.parts > 0) return AdaptedParts(tracer, module, ForwardBase(tracer, module, x), x);
   if (adapter.fused) {
-    const bool dequantizes = module.quantized != QuantizedProduct::kNone;
-    Value product = tracer.FusedLoraLinear(x, adapter.down, adapter.up, dequantizes, in, out);
+    const bool quantized = module.quantized != QuantizedProduct::kNone;
+    const auto how = quantized ? std::optional(module.dequantization) : std::nullopt;
+    Value product = tracer.FusedLoraLinear(x, adapter.down, adapter.up, how, in, out);
     return module.bias ? tracer.Add(std::move(product), module.bias) : product;
   }
   return AdaptedForward(tracer, module, ForwardBase(tracer, module, x), x);

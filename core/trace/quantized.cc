@@ -183,6 +183,11 @@ QuantizedProduct ProductOf(const Workload& workload) {
   return QuantizedProduct::kNone;
 }
 
+/// bitsandbytes functional.py, dequantize_4bit, and unsloth kernels/utils.py, fast_dequantize: scales that are packed
+/// themselves are unpacked first, and moved by their mean.
+constexpr std::uint8_t kKernelsOf4bit = 1;
+constexpr std::uint8_t kKernelsOfDoubleQuant = 3;
+
 Dequantization DequantizationOf(const Workload& workload) {
   switch (ProductOf(workload)) {
     case QuantizedProduct::kBitsandbytes4bit: {
@@ -190,7 +195,8 @@ Dequantization DequantizationOf(const Workload& workload) {
       return {.keeps_input = workload.habits.kbit_keeps_input,
               .on_context = true,
               .as_input = workload.habits.kbit_computes_as_input,
-              .copies = static_cast<std::uint8_t>(through_fp16 ? 2 : 1)};
+              .copies = static_cast<std::uint8_t>(through_fp16 ? 2 : 1),
+              .kernels = workload.quantization.double_quant ? kKernelsOfDoubleQuant : kKernelsOf4bit};
     }
     case QuantizedProduct::kAwq:
       // AutoAWQ WQLinearMMFunction, GPTQModel AwqGemmFn: the whole matrix above 1,024 tokens (fewer are not modelled

@@ -38,6 +38,7 @@ struct Dequantization {
   bool as_input = false;       ///< computes in the dtype of its input, not in the run's
   bool in_forward = true;      ///< false where the forward product reads the packed matrix
   std::uint8_t copies = 1;     ///< matrices of the compute dtype alive at once while it unpacks
+  std::uint8_t kernels = 1;    ///< launched to unpack one
   bool repeats_batch = false;  ///< backward copies the matrix once more for every sequence
 };
 

@@ -162,10 +162,10 @@ class Tracer {
                           const Dequantization& how = {});
   /// LLM.int8: quantizes the input, multiplies in int8, keeps the input; backward dequantizes the matrix to fp16.
   Value Int8Linear(Value x, const Value& bias, double in_features, double out_features);
-  /// Unsloth's fused LoRA: the matrix (dequantized where `dequantizes`) and the adapter's update in one output; keeps
-  /// the input in the compute dtype, once for all projections that read it.
-  Value FusedLoraLinear(Value x, const Value& down, const Value& up, bool dequantizes, double in_features,
-                        double out_features);
+  /// Unsloth's fused LoRA: the matrix, unpacked as `how` says where it is quantized, and the adapter's update in one
+  /// output; keeps the input in the compute dtype, once for all projections that read it.
+  Value FusedLoraLinear(Value x, const Value& down, const Value& up, const std::optional<Dequantization>& how,
+                        double in_features, double out_features);
   /// `batches` products at once.
   Value BatchMatmul(Value a, Value b, Size out, Size batches);
   /// Weight and bias may be empty. `writes_fp8`: the kernel writes its output in FP8 for the product that reads it.
@@ -347,8 +347,8 @@ class Tracer {
   Value MatrixProduct(OpKind kind, Value x, Value weight, Value bias, double in_features, double out_features);
   Fp8Copy CopyInFp8(const Value& x, bool keeps, bool transposes);
   Dtype StoredIn(const Value& x) const { return step_.storages[static_cast<std::size_t>(At(x).storage)].dtype; }
-  /// The whole matrix in `dtype`, unpacked with `copies` of it alive at most.
-  StorageId DequantizedMatrix(Size elements, Dtype dtype, std::uint8_t copies);
+  /// The whole matrix that a node multiplies by, in `dtype`.
+  StorageId DequantizedMatrix(const Node& node, Dtype dtype);
   Value Fp32(Value x);
 
   void BeginWork();

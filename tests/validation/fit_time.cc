@@ -11,12 +11,14 @@ namespace {
 /// A row that is off by more says nothing more: another mechanism is at work there.
 constexpr double kMostError = 0.6;
 
-/// Where the search begins, and what a value may not exceed. Shares are of what is printed.
+/// Where the search begins, and what a value may not exceed. Shares are of what is printed, but for products in FP8: of
+/// the best that somebody measured, whose printed rate is 1.82 times that over what products in 16 bits reach of theirs
+/// (H100: 1979 / 1403 / 0.7725).
 struct Start {
   double value, most;
 };
 constexpr std::array<Start, kConstantCount> kStarts = {{{0.82, 1},
-                                                        {0.9, 1.3},
+                                                        {0.9, 1.82},
                                                         {0.8, 1.3},
                                                         {0.5, 1},
                                                         {0.4, 1},

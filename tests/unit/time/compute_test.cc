@@ -71,6 +71,41 @@ TEST(Work, WrittenOutAttentionMultipliesEveryPair) {
   EXPECT_EQ(work.attention.total(), 0);
 }
 
+// Liger's blocks have all three products of the head in the forward pass.
+TEST(Work, AFusedLinearLossMultipliesByTheHeadInForward) {
+  Workload workload = test::MakeWorkload();
+  workload.loss = Loss::kFusedLinearCe;
+  const MicroBatchWork work = Of(workload);
+  ExpectNear(work.matmul.forward, 2 * kTokens * (kInProducts + 2 * kHead));
+  ExpectNear(work.matmul.backward, 4 * kTokens * (kInProducts - kHead));
+}
+
+// One block of 256 tokens is traced; 2,048 tokens have eight, which run once more in backward.
+TEST(Work, BlocksOfTheHeadStandForAll) {
+  Workload workload = test::MakeWorkload();
+  workload.loss = Loss::kChunked;
+  const Step step = TraceTrainingStep(workload);
+  const MicroBatchWork work = WorkOf(step, Axes::Of(1, kTokens, step.chunk));
+  ExpectNear(work.matmul.forward, 2 * kTokens * kInProducts);
+  ExpectNear(work.matmul.recompute, 2 * kTokens * kHead);
+  ExpectNear(work.matmul.backward, 4 * kTokens * kInProducts);
+}
+
+// Heads of 100 instead of 128 numbers, in every layer: queries with keys and probabilities with values, forward, and
+// two products for each of these in backward.
+TEST(Work, HeadsThatMatrixUnitsCannotReadRunWhereFp32Does) {
+  test::LlamaSizes sizes;
+  sizes.head_dim = 100;
+  Workload workload = test::MakeWorkload(sizes);
+  workload.attention = AttentionKernel::kEager;
+  const MicroBatchWork work = Of(workload);
+  const double product = 32 * 2 * kTokens * 32 * 100 * kTokens;
+  ExpectNear(work.matmul_fp32.forward, 2 * product);
+  ExpectNear(work.matmul_fp32.backward, 4 * product);
+  workload.attention = AttentionKernel::kSdpa;  // its kernel pads them
+  EXPECT_EQ(Of(workload).matmul_fp32.forward, 0);
+}
+
 TEST(Work, AWindowBoundsTheKeys) {
   FusedScores scores{.query = {128, Axis::kTokens}, .out = {128, Axis::kTokens}, .span = {.window = 2}};
   // Of four tokens: 1, 2, 2 and 2 keys.

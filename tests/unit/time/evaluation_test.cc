@@ -26,7 +26,7 @@ Gpu OnlyFlops() {
 Workload Evaluates() {
   Workload workload = test::MakeWorkload(test::SmallSizes());
   workload.batch = {.per_device = 2, .gradient_accumulation = 4, .sequence_length = 30};
-  workload.evaluation = {.per_device = 4, .examples = 100, .kept_batches = 0};
+  workload.evaluation = {.per_device = 4, .kept_batches = 0, .examples = 100};
   return workload;
 }
 

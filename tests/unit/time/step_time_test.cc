@@ -23,7 +23,7 @@ StepCounts OneRank() {
   rank.work.bytes = 4e9;
   rank.work.kernels = 1000;
   rank.state_bytes = 1e9;
-  rank.trained = 1e9;
+  rank.updated = 1e9;
   counts.micro_batches = 2;
   return counts;
 }
@@ -82,9 +82,27 @@ TEST(StepTime, GradientsGoThereAndBackUnderDdp) {
   workload.parallel.gpus = 4;
   workload.parallel.strategy = Strategy::kDdp;
   StepCounts counts = OneRank();
-  counts.ranks.front().reduced_bytes = 4e8;
+  counts.ranks.front().reduction.bytes = 4e8;
   // Three quarters of them, at 1e8 a second.
   EXPECT_DOUBLE_EQ(TimeOf(counts, workload, Ideal())[TimeTerm::kData], 3);
+}
+
+// A micro-batch takes 7.8 s, of which half can hide traffic. Twelve seconds of gradients come with the last of two;
+// under stage 2, which sends them with each, both hide them.
+TEST(StepTime, WhatGoesOnceAStepHidesBehindTheLastMicroBatch) {
+  Efficiencies efficiencies = Ideal();
+  efficiencies.constants[static_cast<std::size_t>(Constant::kExposedShare)] = 0.1;
+  efficiencies.constants[static_cast<std::size_t>(Constant::kHiddenShare)] = 0.5;
+  Workload workload = test::MakeWorkload();
+  workload.parallel.gpus = 4;
+  workload.parallel.strategy = Strategy::kDdp;
+  StepCounts counts = OneRank();
+  counts.ranks.front().reduction.bytes = 16e8;  // three quarters, at 1e8 a second
+  EXPECT_DOUBLE_EQ(TimeOf(counts, workload, efficiencies)[TimeTerm::kData], 12 - 0.5 * 7.8);
+  workload.parallel.strategy = Strategy::kZero2;
+  EXPECT_DOUBLE_EQ(TimeOf(counts, workload, efficiencies)[TimeTerm::kData], 12 - 0.5 * 15.6);
+  counts.ranks.front().reduction.waited_bytes = 4e8;
+  EXPECT_DOUBLE_EQ(TimeOf(counts, workload, efficiencies)[TimeTerm::kData], 12 - 0.5 * 15.6 + 3);
 }
 
 TEST(StepTime, TheSlowestRankIsTheStep) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/memory/replay.h"
 #include "core/model/parameters.h"
 #include "tests/support/architectures.h"
@@ -158,6 +160,22 @@ TEST(TraceTrainingStep, AFusedKernelAddsUpTheQuerysGradientInFp32) {
   }
   EXPECT_EQ(accumulated, 4.0 * 2048 * 32 * 128);
   EXPECT_EQ(of_every_head, 2.0 * 2048 * 32 * 128);
+}
+
+// torchtitan wraps modules for their mixed precision also where there is nothing to divide: weights are fp32, products
+// bf16.
+TEST(TraceTrainingStep, Fsdp2GathersAloneWhereTheStackSaysSo) {
+  Workload workload = test::MakeWorkload(test::SmallSizes());
+  workload.precision = {Dtype::kFp32, Dtype::kBf16, false};
+  workload.parallel.strategy = Strategy::kFsdp2;
+  const auto products_are = [&](Dtype dtype) {
+    const std::vector<Matmul> products = TraceTrainingStep(workload).work.matmuls;
+    return !products.empty() &&
+           std::all_of(products.begin(), products.end(), [&](const Matmul& product) { return product.dtype == dtype; });
+  };
+  EXPECT_TRUE(products_are(Dtype::kFp32));
+  workload.parallel.fsdp2_gathers_alone = true;
+  EXPECT_TRUE(products_are(Dtype::kBf16));
 }
 
 }  // namespace
