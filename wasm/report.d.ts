@@ -69,7 +69,7 @@ export interface Time {
   steps: number | null;
   /** Padding included. TIM-30. */
   computed_tokens: number | null;
-  /** Of the data, as often as there are epochs (1 unless said). */
+  /** Of the data, as often as there are epochs (1 unless said); in grpo and ppo prompts and completions of all steps. */
   trained_tokens: number | null;
   /** Of an average row of the run, padding included: of the longest of its micro-batch where the stack pads to that. TIM-32. */
   row_tokens: number | null;
@@ -77,7 +77,7 @@ export interface Time {
   run_step_seconds: Range | null;
   /** What the run waits for outside its steps: the model is read (`start`), a checkpoint is written at the end of each
    *  epoch and in long runs as often as costs least (`saving`), and after failures steps are made again (`lost`).
-   *  TIM-33 to 36. */
+   *  TIM-33 to 36. Ranges are from the least to the most that was read of storage and failures, no intervals. */
   outside_steps: null | {
     start_seconds: Range;
     /** 0 unless `evaluation` says its examples. */

@@ -168,7 +168,8 @@ export interface Request {
    * What is trained on; hours and cost need it. `examples` or `tokens`, which are those of one epoch: with both, `tokens`
    * are what is trained on and, where examples share rows, what fills the steps; else steps follow `examples`. A warning
    * `tokens_differ` says where they are more than 1 % off `examples` times `mean_tokens`. Examples are `mean_tokens` long,
-   * or as long as a sequence, and longer ones are cut. In grpo and ppo examples are prompts. `epochs` is 1 unless said and may be a fraction.
+   * or as long as a sequence, and longer ones are cut. In grpo and ppo examples are prompts, or
+   * `tokens` are so many of `mean_tokens`. `epochs` is 1 unless said and may be a fraction.
    */
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is

@@ -76,9 +76,7 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   run.time.seconds = *answer.time->total_seconds;
   run.time.padded_tokens = length.filled_tokens;
   run.time.trained_tokens = length.trained_tokens;
-  const double steps_share =
-      answer.time->run_step_seconds.expected * length.steps / answer.time->total_seconds->expected;
-  run.time.gpu_busy_share = steps_share * BusyShare(answer.time->run_step);
+  run.time.gpu_busy_share = BusyShare(*answer.time);
   run.time.gpus = reading.workload.parallel.gpus;
   run.time.gpus_per_machine = reading.workload.parallel.gpus_per_node;
   run.model = ModelForServices(reading.workload);

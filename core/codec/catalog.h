@@ -96,6 +96,7 @@ struct Catalog {
   Overheads overheads;
   Efficiencies efficiencies;
   OutsideRates outside_steps;
+  std::vector<std::string> outside_source_ids;
   std::vector<RowName> gpu_names;    ///< ids and aliases, sorted
   std::vector<RowName> model_names;  ///< ids, Hugging Face ids and aliases, sorted
 

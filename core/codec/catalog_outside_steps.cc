@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include "core/codec/catalog_rows.h"
 #include "core/model/hardware.h"
 
@@ -28,6 +31,11 @@ void ReadOutsideSteps(const ObjectReader& bundle, const KnownNames& names, Catal
   if (!CheckField(bundle, kRule, names) || bundle.Find("outside_steps") == nullptr) return;
   const ObjectReader object(bundle, "outside_steps");
   OutsideRates& rates = catalog.outside_steps;
+  for (const char* figure : {"storage_GBps", "gpu_hours_between_interruptions", "restart_seconds"}) {
+    for (std::string& id : TextsOf(ObjectReader(object, figure), "sources")) {
+      catalog.outside_source_ids.push_back(std::move(id));
+    }
+  }
   rates.storage_bytes_per_second = ReadRange(object, "storage_GBps") * kGiga;
   rates.gpu_seconds_between_interruptions = ReadRange(object, "gpu_hours_between_interruptions") * kSecondsPerHour;
   rates.restart_seconds = ReadRange(object, "restart_seconds");

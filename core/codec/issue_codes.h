@@ -57,6 +57,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"too_many_tokens", "A micro-batch holds more tokens than is computed.", "value high"},
     {"not_for_task", "The value makes no sense for the task.", "value task"},
     {"lengths_differ", "The length is not that of the prompt and the completion together.", "value expected"},
+    {"engine_without_room", "vLLM's share of the cards does not hold the model and one completion.", "value least"},
     {"generations_do_not_divide", "A step's completions are no whole groups.", "value total"},
     {"unknown_target_module", "The model has no linear module of that name.", "value known"},
     {"not_a_target", "A module is named for a part of what targets are given, and is no target.", "value"},

@@ -107,6 +107,9 @@ void WriteSources(JsonWriter& writer, const RequestReading& reading, const Answe
   for (const CatalogFormula& formula : catalog.formulas) {
     ids.insert(ids.end(), formula.source_ids.begin(), formula.source_ids.end());
   }
+  if (answer.time && answer.time->outside) {
+    ids.insert(ids.end(), catalog.outside_source_ids.begin(), catalog.outside_source_ids.end());
+  }
   if (answer.cost) AddCostSources(*answer.cost, ids);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

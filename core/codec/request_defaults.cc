@@ -380,15 +380,17 @@ void Completer::CompleteParallel() {
   Take(parallel.expert_tensor, {}, *parallel.gpus % group == 0 ? tensor : 1, "parallel.expert_tensor");
 }
 
-/// One epoch; and of examples without a length, or tokens that are so many padded ones, that each fills a sequence.
+/// One epoch; and of examples without a length, or tokens that are so many padded ones, that each fills a sequence, or
+/// where completions are written a prompt.
 void Completer::CompleteDataset() {
   DatasetFields& dataset = request_.dataset;
   if (!dataset.examples && !dataset.tokens) return;
-  const bool padded = *request_.batch.packing == "none";
+  const bool written = HasRollout(TaskOf(request_));
+  const bool padded = written || *request_.batch.packing == "none";
   const bool needs_length = dataset.examples ? !dataset.tokens : padded;
   if (needs_length) {
-    const auto length = static_cast<double>(*request_.batch.sequence_length);
-    Take(dataset.mean_tokens, length, "dataset.mean_tokens");
+    const std::int64_t length = written ? *request_.rollout.prompt_length : *request_.batch.sequence_length;
+    Take(dataset.mean_tokens, static_cast<double>(length), "dataset.mean_tokens");
   }
   Take(dataset.epochs, 1, "dataset.epochs");
 }

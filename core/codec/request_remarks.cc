@@ -77,6 +77,18 @@ void NoEffect(RequestReading& reading, const char* field, std::string_view value
            {{"value", value}}, Severity::kNote);
 }
 
+void NoteRollout(RequestReading& reading, const RolloutFields& fields) {
+  if (!HasRollout(reading.workload.task)) return;
+  const Rollout& rollout = reading.workload.rollout;
+  const bool engine = rollout.engine == RolloutEngine::kVllm;
+  if (fields.engine_gpus && !(engine && !rollout.colocated)) {
+    NoEffect(reading, "rollout.engine_gpus", std::to_string(*fields.engine_gpus), "no engine has GPUs of its own");
+  }
+  if (fields.memory_share && !(engine && rollout.colocated)) {
+    NoEffect(reading, "rollout.memory_share", NumberText(*fields.memory_share), "no engine shares the training GPUs");
+  }
+}
+
 void NoteQuantization(RequestReading& reading, const QuantizationFields& fields) {
   if (!fields.kind) return;
   const bool four_bit = *fields.kind == "nf4" || *fields.kind == "fp4";
@@ -146,6 +158,7 @@ void NoteWithoutEffect(RequestReading& reading) {
   if (request.method.vision_tower == "trained" && !reading.workload.architecture.vision) {
     NoEffect(reading, "method.vision_tower", "trained", "the model has no tower for images");
   }
+  NoteRollout(reading, request.rollout);
   NoteQuantization(reading, request.quantization);
   NoteParallel(reading, request.parallel);
 }
@@ -180,15 +193,16 @@ void NoteUnused(RequestReading& reading) {
              {}, Severity::kNote);
   }
   if (reading.gpu == nullptr) return;
-  const auto untimed = [&](const char* field, const char* why) {
+  const auto left_out = [&](const char* field, const char* why) {
     AddIssue(reading.issues, "not_modelled", field, why, {}, Severity::kNote);
   };
-  if (!HasRates(*reading.gpu)) untimed("hardware.gpu", "How fast this card multiplies is not known: no time is given.");
+  if (!HasRates(*reading.gpu))
+    left_out("hardware.gpu", "How fast this card multiplies is not known: no time is given.");
   if (has_data && reading.completed.rollout.engine_gpus) {
-    untimed("rollout.engine_gpus", "The cost of such a run leaves out the GPUs of the engine.");
+    left_out("rollout.engine_gpus", "The cost of such a run leaves out the GPUs of the engine.");
   }
   if (IsTimed(reading.workload)) return;
-  untimed("parallel.strategy", "The time of such a run is not modelled yet.");
+  left_out("parallel.strategy", "The time of such a run is not modelled yet.");
 }
 
 /// The checkpoint is stored in another method than the request names.

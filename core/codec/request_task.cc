@@ -1,5 +1,6 @@
 // What belongs to a task: which fields make sense for it, and what the core gets of them.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -123,9 +124,6 @@ void TaskChecker::CheckRollout() {
   if (*rollout.engine != "vllm" && !rollout.colocated.value_or(true)) {
     NotForTask("rollout.colocated", "false", "transformers generates in the training process");
   }
-  if (rollout.engine_gpus && (*rollout.engine != "vllm" || *rollout.colocated)) {
-    NotForTask("rollout.engine_gpus", std::to_string(*rollout.engine_gpus), "no engine has GPUs of its own");
-  }
 }
 
 void TaskChecker::CheckEvaluation() {
@@ -142,17 +140,36 @@ double EngineBytes(const RequestReading& reading) {
   if (*fields.engine != "vllm" || !fields.colocated.value_or(true)) return 0;
   if (reading.gpu != nullptr) return reading.gpu->usable_bytes * *fields.memory_share;
   const Architecture& architecture = reading.workload.architecture;
-  const auto weights = static_cast<double>(CountParameters(architecture).total());
   const std::int64_t tokens = *fields.prompt_length + *fields.completion_length;
-  return 2 * weights + static_cast<double>(*fields.generations) * KvCacheBytes(architecture, Dtype::kBf16, tokens);
+  const double cache = static_cast<double>(*fields.generations) * KvCacheBytes(architecture, Dtype::kBf16, tokens);
+  return ServedBytes(architecture) + cache;
 }
+
+constexpr double kShareOfServer = 0.9;
 
 /// What an engine apart takes of cards like those that train (trl/scripts/vllm_serve.py, gpu_memory_utilization).
 double ServerBytes(const RequestReading& reading) {
-  constexpr double kShareOfServer = 0.9;
   const RolloutFields& fields = reading.completed.rollout;
   if (!fields.engine_gpus || reading.gpu == nullptr) return 0;
   return kShareOfServer * reading.gpu->usable_bytes * static_cast<double>(*fields.engine_gpus);
+}
+
+/// vLLM starts where the model and one completion have room. Time is told as if it wrote one after the other there.
+void CheckEngine(RequestReading& reading) {
+  const Rollout& rollout = reading.workload.rollout;
+  if (reading.gpu == nullptr || rollout.engine != RolloutEngine::kVllm) return;
+  const Architecture& architecture = reading.workload.architecture;
+  const std::int64_t tokens = rollout.prompt_length + rollout.completion_length;
+  const double needed = ServedBytes(architecture) + KvCacheBytes(architecture, Dtype::kBf16, tokens);
+  if (needed <= (rollout.colocated ? rollout.engine_bytes : rollout.server_bytes)) return;
+  const double cards = needed / reading.gpu->usable_bytes;
+  const RolloutFields& fields = reading.completed.rollout;
+  const std::string value = rollout.colocated ? NumberText(*fields.memory_share) : std::to_string(rollout.engine_gpus);
+  const std::string least =
+      NumberText(rollout.colocated ? std::ceil(100 * cards) / 100 : std::ceil(cards / kShareOfServer));
+  AddIssue(reading.issues, "engine_without_room", rollout.colocated ? "rollout.memory_share" : "rollout.engine_gpus",
+           Join({"vLLM needs ", least, " of these cards for the model and one completion, and has ", value, "."}),
+           {{"value", value}, {"least", least}}, Severity::kWarning);
 }
 
 /// Batches whose logits are on the card together: all, or as many as are moved to the host at a time.
@@ -203,6 +220,7 @@ void FillTask(RequestReading& reading) {
       .engine_bytes = EngineBytes(reading),
       .server_bytes = ServerBytes(reading),
   };
+  CheckEngine(reading);
 }
 
 }  // namespace tunefit

@@ -332,6 +332,10 @@ double ApproximateParameters(const Architecture& architecture) {
   return counts.embedding + counts.attention + counts.mlp + counts.norms + counts.head + counts.vision;
 }
 
+double ServedBytes(const Architecture& architecture) {
+  return 2 * static_cast<double>(CountParameters(architecture).total());
+}
+
 std::int64_t CountActiveParameters(const Architecture& architecture) {
   std::int64_t unvisited = 0;
   ForEachBlock(architecture, [&unvisited](const Block& block, std::int64_t repeats) {

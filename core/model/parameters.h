@@ -35,6 +35,9 @@ ParameterCounts CountLastLayers(const Architecture& architecture, std::int64_t l
 /// The same in floating point, which cannot overflow: for sizes that nobody has checked yet.
 double ApproximateParameters(const Architecture& architecture);
 
+/// Bytes of all parameters in 16 bits: as a model's files hold them, and as another engine serves them.
+double ServedBytes(const Architecture& architecture);
+
 /// PAR-10  The parameters that one token of text visits: all but the routed experts that it is not sent to and a tower
 /// for images. Embedding and head count in full, as in PAR-1.
 std::int64_t CountActiveParameters(const Architecture& architecture);

@@ -5,9 +5,6 @@
 namespace tunefit {
 namespace {
 
-/// Without what runs again.
-double Once(const Flops& flops) { return flops.forward + flops.backward; }
-
 double ShareOfOthers(std::int64_t ranks) {
   return ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 0;
 }
@@ -32,7 +29,7 @@ Clock::Clock(const Workload& workload, const Gpu& gpu, const Fabric& fabric, con
 }
 
 double Clock::ProductSeconds(const MicroBatchWork& work) const {
-  return Once(work.matmul) / rate_ + Once(work.matmul_fp32) / rate_fp32_ + Once(work.matmul_fp8) / rate_fp8_;
+  return work.matmul.once() / rate_ + work.matmul_fp32.once() / rate_fp32_ + work.matmul_fp8.once() / rate_fp8_;
 }
 
 double Clock::LaunchSeconds(const MicroBatchWork& work) const {
@@ -46,7 +43,7 @@ void Clock::AddMicroBatch(const MicroBatchWork& work, StepTime& time) const {
                                    work.matmul_fp8.recompute / rate_fp8_ + work.attention.recompute / attention_rate_;
   At(time, TimeTerm::kMatmul) =
       ProductSeconds(work) + efficiencies_[Constant::kOperandShare] * work.operand_bytes / gpu_.memory_bytes_per_second;
-  At(time, TimeTerm::kAttention) = Once(work.attention) / attention_rate_;
+  At(time, TimeTerm::kAttention) = work.attention.once() / attention_rate_;
   At(time, TimeTerm::kMemory) = MemorySeconds(work.bytes);
   const double busy =
       time[TimeTerm::kRecompute] + time[TimeTerm::kMatmul] + time[TimeTerm::kAttention] + time[TimeTerm::kMemory];
@@ -70,8 +67,8 @@ double Clock::ReduceSeconds(double bytes) const {
   return bytes * ShareOfOthers(copies) / Achieved(RingBytesPerSecond(fabric_, copies, apart));
 }
 
-double Clock::SendSeconds(double bytes) const {
-  const bool alongside = parallel_.gpus % parallel_.gpus_per_node != 0 && !fabric_.by_host;
+double Clock::SendSeconds(double bytes, std::int64_t others) const {
+  const bool alongside = AreAlongside(gpu_, parallel_, fabric_, others);
   return bytes / Achieved(alongside ? fabric_.link_bytes_per_second : fabric_.network_bytes_per_second);
 }
 

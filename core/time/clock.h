@@ -24,8 +24,8 @@ class Clock {
   double GatherSeconds(double bytes) const;
   /// Around all ranks that hold copies of the same weights, or of the same shards.
   double ReduceSeconds(double bytes) const;
-  /// To GPUs outside the job, over its link where the machine has room for them, else over the network.
-  double SendSeconds(double bytes) const;
+  /// To so many GPUs outside the job, over its link where its machine or rack has room for them, else over the network.
+  double SendSeconds(double bytes, std::int64_t others) const;
   /// A pass without gradients, of which `computed` are the parts: with the wait for the weights that it gathers.
   double WithGathers(const MicroBatchWork& work, const StepTime& computed) const;
   /// Of seconds of traffic, those that `computed` seconds do not hide.

@@ -13,6 +13,8 @@ struct Flops {
   double backward = 0;
 
   double total() const { return forward + recompute + backward; }
+  /// Without what runs again.
+  double once() const { return forward + backward; }
 };
 
 /// Work of one micro-batch on one rank.

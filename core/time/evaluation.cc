@@ -4,9 +4,22 @@
 #include <cmath>
 
 #include "core/time/clock.h"
+#include "core/time/generation.h"
 #include "core/trace/passes.h"
 
 namespace tunefit {
+namespace {
+
+/// The completions of one evaluation batch are written before they are scored (trl/trainer/grpo_trainer.py,
+/// prediction_step; ppo_trainer.py, generate_completions).
+double WritingSeconds(Workload workload, const Gpu& gpu, const Fabric& fabric, const Efficiencies& efficiencies) {
+  workload.batch.per_device = workload.evaluation.per_device;
+  workload.batch.gradient_accumulation = 1;
+  workload.rollout.iterations = 1;
+  return TimeGeneration(CountRollout(workload), workload, gpu, fabric, efficiencies).seconds;
+}
+
+}  // namespace
 
 double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
                          const Fabric& fabric, const Efficiencies& efficiencies) {
@@ -15,6 +28,7 @@ double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>
   const Parallel& parallel = workload.parallel;
   const Clock clock(workload, gpu, fabric, efficiencies);
   double slowest = 0;
+  double examples = static_cast<double>(evaluation.examples);
   for (const TracedRank& rank : job) {
     Workload evaluated = rank.workload;
     evaluated.batch.sequence_length = workload.batch.sequence_length;
@@ -24,8 +38,12 @@ double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>
     clock.AddMicroBatch(work, time);
     slowest = std::max(slowest, clock.WithGathers(work, time));
   }
+  if (HasRollout(workload.task)) {
+    slowest += WritingSeconds(workload, gpu, fabric, efficiencies);
+    examples *= static_cast<double>(workload.rollout.generations);
+  }
   const std::int64_t at_once = evaluation.per_device * (parallel.DataRanks() / parallel.context);
-  return std::ceil(static_cast<double>(evaluation.examples) / static_cast<double>(at_once)) * slowest;
+  return std::ceil(examples / static_cast<double>(at_once)) * slowest;
 }
 
 }  // namespace tunefit

@@ -37,19 +37,14 @@ Workload OfEngine(const Workload& workload) {
   return engine;
 }
 
-double BytesIn16Bits(const Workload& workload) {
-  return 2 * static_cast<double>(CountParameters(workload.architecture).total());
-}
-
 /// Completions that are written together: of a GPU, or of an engine apart.
 double EngineAtOnce(const Workload& workload, double completions) {
   const Rollout& rollout = workload.rollout;
   const double held = rollout.colocated ? rollout.engine_bytes : rollout.server_bytes;
   const double of_one = KvCacheBytes(workload.architecture, Dtype::kBf16, workload.batch.sequence_length);
-  const double room = held - BytesIn16Bits(workload);
-  // A model that its memory does not hold runs on more cards than the request says, whose room is not known.
-  if (of_one <= 0 || room < of_one) return completions;
-  return std::min(completions, std::floor(room / of_one));
+  if (of_one <= 0 || held == 0) return completions;
+  // An engine without room for the model would not start, of which the request's reader warns.
+  return std::clamp(std::floor((held - ServedBytes(workload.architecture)) / of_one), 1.0, completions);
 }
 
 MicroBatchWork WorkOfPass(const Step& pass, double sequences, double length, double kept) {
@@ -113,11 +108,12 @@ void Add(GenerationTime& sum, const GenerationTime& part) {
 
 /// Weights on their way to what generates. A colocated engine copies them within the card; another gets them from the
 /// first rank (sync_weights).
-double HandoverSeconds(const Clock& clock, const RolloutCounts& counts, bool apart) {
+double HandoverSeconds(const Clock& clock, const RolloutCounts& counts, const Workload& workload) {
   MicroBatchWork hooks;
   hooks.gathers = counts.gathers;
   const double gathered = std::max(clock.GatherSeconds(counts.gathered_bytes), clock.LaunchSeconds(hooks));
-  return gathered + (apart ? clock.SendSeconds(counts.handed_bytes) : clock.MemorySeconds(2 * counts.handed_bytes));
+  if (!IsApart(workload)) return gathered + clock.MemorySeconds(2 * counts.handed_bytes);
+  return gathered + clock.SendSeconds(counts.handed_bytes, workload.rollout.engine_gpus);
 }
 
 }  // namespace
@@ -142,7 +138,7 @@ RolloutCounts CountRollout(const Workload& workload) {
   counts.times = engine ? completions / at_once : std::ceil(completions / at_once);
   if (engine) {
     counts.prompts.kernels = counts.token.kernels = 0;
-    counts.handed_bytes = BytesIn16Bits(workload);
+    counts.handed_bytes = ServedBytes(workload.architecture);
   } else {
     counts.cache_bytes *= kMovesOfAppendedCache;
     counts.token.kernels += kAppendsOfLayer * static_cast<double>(generates.architecture.layers());
@@ -162,7 +158,7 @@ GenerationTime TimeGeneration(const RolloutCounts& counts, const Workload& workl
   if (apart) time = {time.seconds / static_cast<double>(workload.rollout.engine_gpus), 0, 0};
   const Clock trains(workload, gpu, fabric, efficiencies);
   Add(time, TimeOfPasses(trains, counts.scores, counts.scored_times));
-  time.seconds += HandoverSeconds(trains, counts, apart);
+  time.seconds += HandoverSeconds(trains, counts, workload);
   const auto steps = static_cast<double>(workload.rollout.iterations);
   return {time.seconds / steps, time.busy_seconds / steps, time.launch_seconds / steps};
 }

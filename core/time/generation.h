@@ -12,7 +12,7 @@ namespace tunefit {
 
 /// How a rollout's completions come about on one GPU, or on those of an engine apart, before any efficiency.
 struct RolloutCounts {
-  MicroBatchWork prompts;     ///< a pass over the prompts of all completions that are generated together
+  MicroBatchWork prompts;     ///< a pass over the prompts of what is generated together (vLLM: one a group)
   MicroBatchWork token;       ///< a pass over one token of each of these completions
   double cache_bytes = 0;     ///< of keys and values that such a pass moves, at their average length
   double tokens = 0;          ///< passes over one token, after that over the prompts
@@ -34,6 +34,9 @@ struct GenerationTime {
   double seconds = 0;
   double busy_seconds = 0;    ///< of these, in which a GPU that trains computes
   double launch_seconds = 0;  ///< in which it waits for the host to launch
+
+  /// In which it waits for weights on their way, or for another engine.
+  double waited_seconds() const { return seconds - busy_seconds - launch_seconds; }
 };
 
 /// TIM-41  Of one optimizer step: the rollout's over all steps that train on its completions. A pass over a token takes

@@ -32,6 +32,11 @@ Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, const Wiring& wiring, 
   return fabric;
 }
 
+bool AreAlongside(const Gpu& gpu, const Parallel& parallel, const Fabric& fabric, std::int64_t others) {
+  const bool in_rack = gpu.link == LinkTopology::kSwitch && gpu.link_gpus > kGpusOfABoard && !fabric.by_host;
+  return parallel.gpus + others <= (in_rack ? std::max(parallel.gpus_per_node, gpu.link_gpus) : parallel.gpus_per_node);
+}
+
 double RingBytesPerSecond(const Fabric& fabric, std::int64_t ranks, std::int64_t stride) {
   const std::int64_t local = LocalRanks(fabric, ranks, stride);
   if (local >= ranks) return fabric.link_bytes_per_second;

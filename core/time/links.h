@@ -23,6 +23,9 @@ struct Fabric {
 /// such machines usually come with, where the wiring has none.
 Fabric FabricOf(const Gpu& gpu, const Parallel& parallel, const Wiring& wiring, double usual_network_bytes_per_second);
 
+/// `others` GPUs more would be in the domain of a job that fills none but one.
+bool AreAlongside(const Gpu& gpu, const Parallel& parallel, const Fabric& fabric, std::int64_t others);
+
 /// TIM-21  Bytes per second at which every rank of a group sends and receives in a ring, where neighbours in the group
 /// are `stride` GPUs apart: the link's within a domain; beyond it, as many rings as ranks of the group are in a domain
 /// share its network, and none is faster than the link (NCCL, doc/: rings by NIC).

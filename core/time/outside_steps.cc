@@ -18,6 +18,9 @@ struct Waits {
   double start = 0, saving = 0, lost = 0, saves = 0, interruptions = 0;
 };
 
+/// Of a run's time. So many GPUs that nearly all of it is lost are not run as one job that starts anew.
+constexpr double kMostLost = 0.9;
+
 Waits WaitsOf(const Case& one, const RunFiles& files, double epochs) {
   Waits waits;
   waits.start = files.model / one.storage;
@@ -26,8 +29,11 @@ Waits WaitsOf(const Case& one, const RunFiles& files, double epochs) {
   if (save > 0) window = std::min(window, std::sqrt(2 * save * one.between));
   waits.saves = one.steps / window;
   waits.saving = waits.saves * save;
-  waits.interruptions = one.steps / one.between;
-  waits.lost = waits.interruptions * (one.restart + window / 2);
+  // What is lost takes time in which machines fail again.
+  const double work = one.steps + waits.saving;
+  const double elapsed = work / (1 - std::min(kMostLost, (one.restart + window / 2) / one.between));
+  waits.interruptions = elapsed / one.between;
+  waits.lost = elapsed - work;
   return waits;
 }
 

@@ -35,7 +35,8 @@ struct OutsideSteps {
 
 /// TIM-33 to 35  A run saves at the end of every epoch, and where it is long as often as costs least: every
 /// sqrt(2 · time of a save · time between interruptions) (Young 1974). Each interruption costs a restart and half of
-/// the time between saves. `steps_seconds` is all steps' time, over 0.
+/// the time between saves, in which others may fall; no more than nine tenths of the time are lost. `steps_seconds` is
+/// all steps' time, over 0.
 OutsideSteps OutsideStepsOf(const Range& steps_seconds, const RunFiles& files, double epochs, std::int64_t gpus,
                             const OutsideRates& rates);
 

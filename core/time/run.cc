@@ -60,10 +60,11 @@ std::optional<RunLength> LengthOfRollouts(const Dataset& dataset, const Workload
   const auto iterations = static_cast<double>(rollout.iterations);
   RunLength run;
   if (workload.task == Task::kPpo) {
-    run.steps = iterations * std::ceil(std::floor(dataset.epochs * prompts) / completions);
+    run.steps = iterations * std::ceil(std::max(1.0, std::floor(dataset.epochs * prompts)) / completions);
   } else {
     const double prompts_of_step = completions / static_cast<double>(rollout.generations);
-    run.steps = std::ceil(dataset.epochs * iterations * std::max(1.0, std::floor(prompts / prompts_of_step)));
+    run.steps =
+        std::max(1.0, std::ceil(dataset.epochs * iterations * std::max(1.0, std::floor(prompts / prompts_of_step))));
   }
   run.row_tokens = run.waited_tokens = static_cast<double>(batch.sequence_length);
   run.computed_tokens = run.trained_tokens = run.filled_tokens = run.steps * completions * run.row_tokens;
@@ -102,7 +103,7 @@ std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& worklo
                                    static_cast<double>(parallel.DataRanks() / parallel.context);
   const bool packed = batch.packing != Packing::kNone;
   const double rows_of_epoch = packed ? rows->trained / length : rows->examples;
-  run.steps = std::ceil(dataset.epochs * std::ceil(rows_of_epoch / examples_per_step));
+  run.steps = std::max(1.0, std::ceil(dataset.epochs * std::ceil(rows_of_epoch / examples_per_step)));
   run.computed_tokens = run.steps * examples_per_step * sequences_of_each * run.row_tokens;
   run.trained_tokens = rows->trained * dataset.epochs;
   run.filled_tokens = packed ? run.trained_tokens : rows->examples * dataset.epochs * sequences_of_each * length;
@@ -139,12 +140,18 @@ void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dat
                      const OutsideRates& rates) {
   if (!estimate.total_seconds || estimate.total_seconds->low <= 0) return;
   RunFiles files;
-  files.model = BytesPerElement(Dtype::kBf16) * static_cast<double>(CountParameters(workload.architecture).total());
+  files.model = ServedBytes(workload.architecture);
   files.checkpoint = checkpoint_bytes / WritingMachines(workload.parallel);
   estimate.outside = OutsideStepsOf(*estimate.total_seconds, files, dataset.epochs, workload.parallel.gpus, rates);
   const double evaluated = std::ceil(dataset.epochs) * estimate.evaluation_seconds;
   estimate.outside->evaluation = estimate.run_step_seconds * (evaluated / estimate.run_step_seconds.expected);
   estimate.total_seconds = *estimate.total_seconds + estimate.outside->total();
+}
+
+double BusyShare(const TimeEstimate& estimate) {
+  double seconds = estimate.run_step_seconds.expected * estimate.run->steps;
+  if (estimate.outside) seconds += estimate.outside->evaluation.expected;
+  return BusyShare(estimate.run_step) * seconds / estimate.total_seconds->expected;
 }
 
 bool HasRates(const Gpu& gpu) { return std::max(gpu.peak.fp16, gpu.peak.bf16) > 0; }

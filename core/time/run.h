@@ -34,7 +34,8 @@ struct RunLength {
 /// takes a row of its own, and a longer one is cut. Rows are padded to the sequence length, or where the stack pads to
 /// the longest, to that of their micro-batch (TIM-32). The GPUs that meet in a micro-batch (sharded parameters) or in a
 /// step wait for the longest of all their rows; over more micro-batches chance evens out, by the square root of their
-/// number. In grpo and ppo the data are prompts (TIM-42). Nothing where neither examples nor tokens are known.
+/// number. In grpo and ppo the data are prompts (TIM-42). A run has one step at least. Nothing
+/// where neither examples nor tokens are known.
 std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& workload);
 
 /// What a request's time comes to.
@@ -60,6 +61,9 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
 /// which the machines that the model is divided among write together.
 void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
                      const OutsideRates& rates);
+
+/// TIM-14 of a run, which is known: of its time, in which the GPUs compute. An evaluation keeps them as busy as a step.
+double BusyShare(const TimeEstimate& estimate);
 
 /// Runs whose GPUs work one after another are not modelled yet: layers placed on several cards (device_map).
 bool IsTimed(const Workload& workload);

@@ -10,7 +10,6 @@
 namespace tunefit {
 namespace {
 
-constexpr double kBytesOfWeight = 2;  // as it comes back from the host
 /// An update reads a gradient and a weight and writes the weight; states come and go (torch/optim/adam.py).
 constexpr double kUpdateBytesPerElement = 8;
 
@@ -26,9 +25,6 @@ double OffloadBytes(const Workload& workload, const Step& step, const Axes& axes
   return bytes + 2 * micro_batches * SumResidents(step, step.host_checkpoints, axes);
 }
 
-/// Without what runs again.
-double Once(const Flops& flops) { return flops.forward + flops.backward; }
-
 Flops AllFlops(const MicroBatchWork& work) {
   Flops sum;
   for (const Flops* flops : {&work.matmul, &work.matmul_fp32, &work.matmul_fp8, &work.attention}) {
@@ -41,7 +37,7 @@ Flops AllFlops(const MicroBatchWork& work) {
 
 Bound BoundOf(const StepTime& time) {
   const double traffic = time[TimeTerm::kTensor] + time[TimeTerm::kExpert] + time[TimeTerm::kData] +
-                         time[TimeTerm::kBubble] + time[TimeTerm::kOffload];
+                         time[TimeTerm::kBubble] + time[TimeTerm::kOffload] + time.generation.waited_seconds();
   if (traffic >= 0.1 * time.seconds) return Bound::kTraffic;
   const double launched = time[TimeTerm::kLaunch] + time.generation.launch_seconds;
   if (launched >= 0.1 * time.seconds) return Bound::kHost;
@@ -90,6 +86,12 @@ double Rate(const MatrixRates& rates, Dtype dtype) {
   }
 }
 
+/// At the lengths of `axes`, which need not be those that the rank was replayed at.
+double LiveBytes(const TracedRank& rank, const Axes& axes) {
+  const Replay replay = ReplayStep(rank.step, axes);
+  return std::max(replay.peak_forward.bytes, replay.peak_backward.bytes);
+}
+
 }  // namespace
 
 StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& job) {
@@ -109,7 +111,7 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
     one.reduction = ReductionOf(workload, rank.step);
     one.offload_bytes = OffloadBytes(workload, rank.step, axes);
     one.paged_bytes = SumResidents(rank.step, rank.step.paged_states, axes);
-    one.live_bytes = std::max(rank.replay.peak_forward.bytes, rank.replay.peak_backward.bytes);
+    if (one.paged_bytes > 0) one.live_bytes = LiveBytes(rank, axes);
     counts.ranks.push_back(one);
   }
   const double sequences = static_cast<double>(SequencesOf(workload.task, workload.batch));
@@ -119,7 +121,7 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
   double hardware = 0;
   for (const RankCounts& rank : counts.ranks) {
     const Flops flops = AllFlops(rank.work);
-    model += Once(flops);
+    model += flops.once();
     hardware += flops.total();
   }
   const double ranks_of_each =

@@ -5,8 +5,6 @@
 namespace tunefit {
 namespace {
 
-constexpr double kBytesOfWeight = 2;  // as it comes back from the rank that updated it
-
 /// Sums `part(storage, elements)` over all weights that train and of which other ranks hold copies.
 template <typename Part>
 double SumShared(const Parallel& parallel, const Step& step, Part part) {

@@ -7,6 +7,9 @@
 
 namespace tunefit {
 
+/// Of an updated weight on its way back from where it was updated: another rank, or the host.
+inline constexpr double kBytesOfWeight = 2;
+
 /// Bytes of a step that go around a ring of all data ranks, beside what every micro-batch gathers.
 struct Reduction {
   double bytes = 0;         ///< while backward goes on

@@ -69,7 +69,7 @@ struct Node {
   AttentionSpan span = {};          ///< kAttention
   std::int32_t uses = 0;            ///< of a weight: gradients that are still to come
   std::uint8_t copies = 1;          ///< kDequantizedLinear: of it, while it is unpacked
-  std::uint8_t kernels = 1;         ///< the same: launched to unpack it
+  std::uint8_t kernels = 1;         ///< the same, and kFusedLoraLinear: launched to unpack it
   bool transposes = false;          ///< kFp8KeptLinear: operands are there transposed, too
   bool repeats_batch = false;       ///< kDequantizedLinear: copied once more for every sequence
   std::int32_t recomputation = -1;  ///< kCheckpoint: which module

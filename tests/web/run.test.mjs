@@ -130,11 +130,11 @@ test("padding is told where it is more than a little, and not where nothing is p
 
 test("what the run waits for beside its steps is told, and failures where they are to be expected", () => {
   const told = (words, patch) => plain(textOf(time(view(words, patch))));
-  assert.match(told(en), /hold about [\d.]+ \w+ to read the model and [\d.]+ \w+ for \d+ saves?\. Evaluations come on top/);
-  assert.match(told(nl), /zit ongeveer [\d,]+ \w+ om het model te lezen en [\d,]+ \w+ voor \d+ keer opslaan/);
-  assert.doesNotMatch(told(en), /Machines break/);
-  assert.match(told(en, { gpu: "t4", precision: "fp32", examples: "30000000" }), /expect [\d.]+ failures?, which cost [\d.]+ \w+/);
-  assert.doesNotMatch(told(en, { examples: "", mean: "", epochs: "" }), /read the model/);
+  assert.match(told(en), /include about [\d.]+ \w+ for reading the model and [\d.]+ \w+ for writing checkpoints \(\d+ times?\)\. Evaluations between epochs/);
+  assert.match(told(nl), /zitten ongeveer [\d,]+ \w+ voor het lezen van het model en [\d,]+ \w+ voor het wegschrijven van checkpoints \(\d+ keer\)/);
+  assert.doesNotMatch(told(en), /Machines break down/);
+  assert.match(told(en, { gpu: "t4", precision: "fp32", examples: "30000000" }), /about [\d.]+ failures?\. Restarts, and steps that are made again, take [\d.]+ \w+/);
+  assert.doesNotMatch(told(en, { examples: "", mean: "", epochs: "" }), /reading the model/);
 });
 
 test("every way to pay is told in both languages, whatever is asked", () => {

@@ -5,6 +5,7 @@
 
 #include "core/codec/request.h"
 #include "tests/support/files.h"
+#include "tests/support/small_catalogs.h"
 
 namespace tunefit {
 namespace {
@@ -141,8 +142,32 @@ TEST_F(TaskRequest, WhatMakesNoSense) {
   EXPECT_EQ(Codes(R"("task":"grpo","batch":{"per_device":8},"rollout":{"prompt_length":8,"completion_length":8,)"
                   R"("generations":1})"),
             "not_for_task@rollout.generations ");
-  EXPECT_EQ(Codes(R"("task":"grpo","batch":{"per_device":8},"rollout":{"engine":"vllm","engine_gpus":2})"),
-            "not_for_task@rollout.engine_gpus ");
+}
+
+TEST_F(TaskRequest, WhatChangesNothingIsSaid) {
+  const std::string grpo = R"("task":"grpo","batch":{"per_device":8},"rollout":{)";
+  const auto note = [&](const char* rollout, const char* field) {
+    const RequestReading reading = Read(grpo + rollout + "}");
+    EXPECT_FALSE(HasError(reading.issues)) << rollout;
+    EXPECT_TRUE(test::HasIssue(reading.issues, "no_effect", field)) << rollout;
+  };
+  note(R"("engine":"vllm","engine_gpus":2)", "rollout.engine_gpus");
+  note(R"("engine":"vllm","colocated":false,"memory_share":0.5)", "rollout.memory_share");
+  note(R"("engine":"transformers","memory_share":0.5)", "rollout.memory_share");
+}
+
+TEST_F(TaskRequest, AnEngineNeedsRoomForTheModel) {
+  const std::string grpo = R"("task":"grpo","batch":{"per_device":8},"hardware":{"gpu":"h100-sxm"},"rollout":{)"
+                           R"("prompt_length":512,"completion_length":512,"engine":"vllm",)";
+  const auto warned = [&](const char* rollout, const char* field) {
+    const RequestReading reading = Read(grpo + rollout + "}");
+    EXPECT_FALSE(HasError(reading.issues)) << rollout;
+    return test::HasIssue(reading.issues, "engine_without_room", field);
+  };
+  // 16.1 GB of weights, and 0.1 GB of keys and values, on 85.5 GB.
+  EXPECT_TRUE(warned(R"("memory_share":0.18)", "rollout.memory_share"));
+  EXPECT_FALSE(warned(R"("memory_share":0.2)", "rollout.memory_share"));
+  EXPECT_FALSE(warned(R"("colocated":false)", "rollout.engine_gpus"));
 }
 
 TEST_F(TaskRequest, WhatIsNotModelled) {

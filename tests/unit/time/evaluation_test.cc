@@ -50,6 +50,19 @@ TEST(EvaluationSeconds, AllGpusShareTheExamples) {
   EXPECT_NEAR(SecondsOf(workload), of_one / 2, 1e-9 * of_one);
 }
 
+TEST(EvaluationSeconds, WriteTheCompletionsOfPrompts) {
+  Workload workload = Evaluates();
+  workload.task = Task::kGrpo;
+  workload.rollout.generations = 4;
+  workload.rollout.prompt_length = 10;
+  workload.rollout.completion_length = 20;
+  workload.evaluation.examples = 10;  // 40 completions, four at a time
+  const double scored = 10 * 2 * 4 * (30 * 2 * kLayer + 21 * kHead) / 1e12;
+  const double written = 10 * 2 * 4 * ((10 + 19) * 2 * kLayer + 20 * kHead) / 1e12;
+  EXPECT_NEAR(SecondsOf(workload), scored + written, 0.06 * (scored + written)) << "attention adds to both";
+  EXPECT_GT(SecondsOf(workload), scored + written);
+}
+
 TEST(EvaluationSeconds, AreNoneWithoutExamples) {
   Workload workload = Evaluates();
   workload.evaluation.examples = 0;

@@ -32,6 +32,19 @@ TEST(Links, ARacksSwitchJoinsMachines) {
   EXPECT_EQ(FabricOf(Linked(LinkTopology::kSwitch, 72), Of(144), {}, 50).domain_gpus, 72);
 }
 
+TEST(Links, OthersAreAlongsideWhereTheMachineOrRackHasRoom) {
+  const auto alongside = [](LinkTopology link, std::int64_t link_gpus, std::int64_t gpus, std::int64_t others) {
+    const Gpu gpu = Linked(link, link_gpus);
+    return AreAlongside(gpu, Of(gpus), FabricOf(gpu, Of(gpus), {}, 50), others);
+  };
+  EXPECT_TRUE(alongside(LinkTopology::kSwitch, 8, 7, 1));
+  EXPECT_FALSE(alongside(LinkTopology::kSwitch, 8, 7, 2));
+  EXPECT_FALSE(alongside(LinkTopology::kSwitch, 8, 9, 1)) << "the first rank sends, from another machine";
+  EXPECT_TRUE(alongside(LinkTopology::kSwitch, 72, 64, 8));
+  EXPECT_FALSE(alongside(LinkTopology::kSwitch, 72, 72, 1));
+  EXPECT_TRUE(alongside(LinkTopology::kNone, 0, 4, 4)) << "by the host";
+}
+
 TEST(Links, ABoardsSwitchJoinsNoMachines) {
   Parallel alone = Of(8);
   alone.gpus_per_node = 1;

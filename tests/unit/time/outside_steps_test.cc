@@ -11,14 +11,14 @@ Range Certain(double value) { return {value, value, value}; }
 OutsideRates Round() { return {Certain(1e9), Certain(100'000), Certain(100)}; }
 
 TEST(OutsideSteps, AShortRunSavesAtTheEndOfEachEpoch) {
-  // 3 epochs in 300 s: saves of 2 s, each 100 s apart. 300 / 100,000 of a failure, which costs 100 s and half of 100 s.
+  // 3 epochs in 300 s: saves of 2 s, each 100 s apart. A failure costs 100 s and half of 100 s: 0.0015 of the time.
   const OutsideSteps outside = OutsideStepsOf(Certain(300), {16e9, 2e9}, 3, 1, Round());
   EXPECT_DOUBLE_EQ(outside.start.expected, 16);
   EXPECT_DOUBLE_EQ(outside.saves, 3);
   EXPECT_DOUBLE_EQ(outside.saving.expected, 6);
-  EXPECT_DOUBLE_EQ(outside.interruptions, 0.003);
-  EXPECT_DOUBLE_EQ(outside.lost.expected, 0.45);
-  EXPECT_DOUBLE_EQ(outside.total().expected, 22.45);
+  EXPECT_NEAR(outside.lost.expected, 306 / (1 - 0.0015) - 306, 1e-12);
+  EXPECT_NEAR(outside.interruptions, 306 / (1 - 0.0015) / 100'000, 1e-12);
+  EXPECT_NEAR(outside.total().expected, 22 + outside.lost.expected, 1e-12);
 }
 
 TEST(OutsideSteps, ALongRunSavesAsOftenAsCostsLeast) {
@@ -26,9 +26,10 @@ TEST(OutsideSteps, ALongRunSavesAsOftenAsCostsLeast) {
   const OutsideSteps outside = OutsideStepsOf(Certain(63'245.553'203'367'59), {0, 16e9}, 1, 8, Round());
   EXPECT_NEAR(outside.saves, 100, 1e-9);
   EXPECT_NEAR(outside.saving.expected, 1600, 1e-6);
-  EXPECT_NEAR(outside.interruptions, 5.059'644'256, 1e-8);
-  // Saves and steps made again cost the same there: 1600 s; restarts come to it.
-  EXPECT_NEAR(outside.lost.expected, 1600 + 505.964'425'6, 1e-6);
+  // A failure costs 100 s and half of 632.5 s, of 12,500 s: the 64,846 s take so much longer.
+  const double share = (100 + 632.455'532'033'675'9 / 2) / 12'500;
+  EXPECT_NEAR(outside.lost.expected, 64'845.553'203'367'59 * share / (1 - share), 1e-6);
+  EXPECT_NEAR(outside.interruptions, (64'845.553'203'367'59 + outside.lost.expected) / 12'500, 1e-9);
 }
 
 TEST(OutsideSteps, NothingToWriteIsNotWaitedFor) {
@@ -43,8 +44,9 @@ TEST(OutsideSteps, TheRangeIsFromAllAtTheirBestToAllAtTheirWorst) {
   EXPECT_DOUBLE_EQ(outside.start.low, 2);
   EXPECT_DOUBLE_EQ(outside.start.expected, 4);
   EXPECT_DOUBLE_EQ(outside.start.high, 8);
-  EXPECT_DOUBLE_EQ(outside.lost.low, 90 / 200'000.0 * (60 + 45));
-  EXPECT_DOUBLE_EQ(outside.lost.high, 120 / 50'000.0 * (200 + 60));
+  const auto lost = [](double work, double share) { return work * share / (1 - share); };
+  EXPECT_NEAR(outside.lost.low, lost(90 + 2, (60 + 45) / 200'000.0), 1e-9);
+  EXPECT_NEAR(outside.lost.high, lost(120 + 8, (200 + 60) / 50'000.0), 1e-9);
 }
 
 TEST(OutsideSteps, SixteenThousandGpusTrainNineTenthsOfTheTime) {
@@ -55,6 +57,11 @@ TEST(OutsideSteps, SixteenThousandGpusTrainNineTenthsOfTheTime) {
   const double waits = OutsideStepsOf(Certain(steps), {810e9, 4.9e12 / 2048}, 1, 16'384, rates).total().expected;
   EXPECT_GT(steps / (steps + waits), 0.90);
   EXPECT_LT(steps / (steps + waits), 0.95);
+}
+
+TEST(OutsideSteps, NoMoreThanNineTenthsAreLost) {
+  const OutsideSteps outside = OutsideStepsOf(Certain(1000), {0, 0}, 1, 1'000'000, Round());
+  EXPECT_NEAR(outside.lost.expected, 9000, 1e-6);
 }
 
 TEST(OutsideSteps, PartOfAnEpochEndsWithASave) {

@@ -100,7 +100,7 @@ function padding(view, { computed_tokens: computed, trained_tokens: trained, row
 }
 
 /** Of fewer failures than this nothing is said: they are not to be expected. */
-const likely = 0.1;
+const likely = 1;
 
 /** What the run's hours hold beside its steps. @param {View} view @param {Time} time */
 function outside({ words }, { outside_steps: waits }) {

@@ -44,6 +44,7 @@ export const issues = {
   "issue.copies_without_strategy": "With {value} GPUs there are several copies of the model. Choose how they work together: DDP, ZeRO or FSDP.",
   "issue.not_for_task": "{field}: “{value}” makes no sense for the task {task}.",
   "issue.lengths_differ": "A sequence is a prompt and a completion: {expected} tokens together, not {value}.",
+  "issue.engine_without_room": "vLLM has {value} of these cards; the model and one completion need {least}.",
   "issue.generations_do_not_divide": "A step makes {total} completions, which are no whole groups of {value}.",
   "issue.rank_over_matrix": "A rank of {value} is more than the smallest matrix it adapts, which is {high} wide.",
   "issue.length_over_positions": "This model has learned positions for {high} tokens; {value} is beyond them.",

@@ -41,6 +41,7 @@ export const issues = {
   "issue.copies_without_strategy": "Met {value} GPU’s zijn er meer kopieën van het model. Kies hoe die samenwerken: DDP, ZeRO of FSDP.",
   "issue.not_for_task": "{field}: ‘{value}’ heeft geen zin bij de taak {task}.",
   "issue.lengths_differ": "Een sequentie is een prompt en een antwoord: samen {expected} tokens, niet {value}.",
+  "issue.engine_without_room": "vLLM heeft {value} van deze kaarten; het model en één antwoord hebben er {least} nodig.",
   "issue.generations_do_not_divide": "Een stap maakt {total} antwoorden; dat zijn geen hele groepen van {value}.",
   "issue.rank_over_matrix": "Een rang van {value} is meer dan de kleinste matrix die wordt aangepast; die is {high} breed.",
   "issue.length_over_positions": "Dit model heeft posities geleerd voor {high} tokens; {value} gaat daaroverheen.",
