@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 
 #include "core/codec/catalog_rows.h"
 #include "core/codec/market_parts.h"
@@ -130,7 +129,7 @@ void KeepPrices(const ObjectReader& bundle, Prices& kept) {
   ForEachRow(prices, "rented", [&](const ObjectReader& row) {
     if (providers.Shows(TextOf(row, "provider"))) offers.push_back(OfferOf(row));
   });
-  kept.offers = CurrentOffers(std::move(offers));
+  kept.offers = CurrentOffers(offers);
   ForEachRow(prices, "services", [&](const ObjectReader& row) {
     if (providers.Shows(TextOf(row, "provider"))) kept.services.push_back(ServiceOf(row));
   });

@@ -196,8 +196,9 @@ void NoteUnused(RequestReading& reading) {
   const auto left_out = [&](const char* field, const char* why) {
     AddIssue(reading.issues, "not_modelled", field, why, {}, Severity::kNote);
   };
-  if (!HasRates(*reading.gpu))
+  if (!HasRates(*reading.gpu)) {
     left_out("hardware.gpu", "How fast this card multiplies is not known: no time is given.");
+  }
   if (has_data && reading.completed.rollout.engine_gpus) {
     left_out("rollout.engine_gpus", "The cost of such a run leaves out the GPUs of the engine.");
   }

@@ -35,7 +35,7 @@ Money MachinePricePerHour(const Offer& offer) {
   return {offer.price_per_gpu_hour * static_cast<double>(offer.gpus), offer.currency};
 }
 
-std::vector<Offer> CurrentOffers(std::vector<Offer> offers) {
+std::vector<Offer> CurrentOffers(const std::vector<Offer>& offers) {
   std::vector<const Offer*> by_gpu;
   by_gpu.reserve(offers.size());
   for (const Offer& offer : offers) by_gpu.push_back(&offer);

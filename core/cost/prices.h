@@ -121,7 +121,7 @@ struct CostDefaults {
 
 /// Sorted by GPU, the order kept otherwise, without those that a newer price stands for: of one machine on several days
 /// the newest, and none without a region where a newer one has one.
-std::vector<Offer> CurrentOffers(std::vector<Offer> offers);
+std::vector<Offer> CurrentOffers(const std::vector<Offer>& offers);
 
 struct Prices {
   Currency currency = Currency::kEur;  ///< the vendor's: of an answer whose request names none

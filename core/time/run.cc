@@ -82,7 +82,8 @@ double WritingMachines(const Parallel& parallel) {
   const bool is_divided = ShardsParameters(parallel.strategy) || ShardsStatesOnly(parallel.strategy);
   const std::int64_t shares = std::max(is_divided ? parallel.Shards() : 1, parallel.expert);
   const std::int64_t parts = std::min(parallel.gpus, parallel.tensor * parallel.pipeline * shares);
-  return static_cast<double>((parts + parallel.gpus_per_node - 1) / parallel.gpus_per_node);
+  const std::int64_t machines = (parts + parallel.gpus_per_node - 1) / parallel.gpus_per_node;
+  return static_cast<double>(machines);
 }
 
 }  // namespace
@@ -99,8 +100,8 @@ std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& worklo
   // A pair of answers is two sequences.
   const double sequences_of_each =
       static_cast<double>(SequencesOf(workload.task, batch)) / static_cast<double>(batch.per_device);
-  const double examples_per_step = static_cast<double>(batch.per_device * batch.gradient_accumulation) *
-                                   static_cast<double>(parallel.DataRanks() / parallel.context);
+  const std::int64_t ranks = parallel.DataRanks() / parallel.context;
+  const auto examples_per_step = static_cast<double>(batch.per_device * batch.gradient_accumulation * ranks);
   const bool packed = batch.packing != Packing::kNone;
   const double rows_of_epoch = packed ? rows->trained / length : rows->examples;
   run.steps = std::max(1.0, std::ceil(dataset.epochs * std::ceil(rows_of_epoch / examples_per_step)));

@@ -49,7 +49,7 @@ struct Case {
       offers.back().covers_machine = draw.Flag();
       offers.back().term = static_cast<RentalTerm>(draw.Count(0, kRentalTermCount - 1));
     }
-    prices.offers = CurrentOffers(std::move(offers));
+    prices.offers = CurrentOffers(offers);
     if (draw.Flag()) prices.cards = {PriceOf("", 0, draw.Number(500, 1000), draw.Number(1000, 40000))};
     if (draw.Flag()) prices.machines = {PriceOf("box", 8, draw.Number(1000, 20000), draw.Number(20000, 400000))};
     if (draw.Flag()) pricing.utilisation = draw.Number(0.001, 1);
