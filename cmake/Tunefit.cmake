@@ -42,7 +42,7 @@ target_compile_definitions(tunefit_json INTERFACE JSON_NOEXCEPTION=1)
 target_compile_options(tunefit_json INTERFACE -fno-exceptions)
 
 # tunefit_library(tunefit_trace SOURCES step.cc ... DEPENDS tunefit_model ... PRIVATE_DEPENDS ...)
-# A room: a static library of the files listed, without exceptions, and to be loaded without names of types. A room without sources yet is an INTERFACE library.
+# A room: a static library of the files listed, without exceptions. A room without sources yet is an INTERFACE library.
 function(tunefit_library name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   if(NOT ROOM_SOURCES)
@@ -51,7 +51,7 @@ function(tunefit_library name)
     return()
   endif()
   add_library(${name} STATIC ${ROOM_SOURCES})
-  # The sanitizers look at the types of libstdc++'s objects, and natively nothing is gained.
+  # The module leaves out names of types, a kilobyte less. Sanitizers need them, and natively nothing is gained.
   target_compile_options(${name} PRIVATE -fno-exceptions $<$<BOOL:${EMSCRIPTEN}>:-fno-rtti>)
   target_link_libraries(${name}
     PUBLIC tunefit_options ${ROOM_DEPENDS}

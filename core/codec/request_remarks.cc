@@ -80,11 +80,10 @@ void NoEffect(RequestReading& reading, const char* field, std::string_view value
 void NoteRollout(RequestReading& reading, const RolloutFields& fields) {
   if (!HasRollout(reading.workload.task)) return;
   const Rollout& rollout = reading.workload.rollout;
-  const bool engine = rollout.engine == RolloutEngine::kVllm;
-  if (fields.engine_gpus && !(engine && !rollout.colocated)) {
+  if (fields.engine_gpus && !rollout.is_apart()) {
     NoEffect(reading, "rollout.engine_gpus", std::to_string(*fields.engine_gpus), "no engine has GPUs of its own");
   }
-  if (fields.memory_share && !(engine && rollout.colocated)) {
+  if (fields.memory_share && !(rollout.has_engine() && rollout.colocated)) {
     NoEffect(reading, "rollout.memory_share", NumberText(*fields.memory_share), "no engine shares the training GPUs");
   }
 }

@@ -157,17 +157,21 @@ double ServerBytes(const RequestReading& reading) {
 /// vLLM starts where the model and one completion have room. Time is told as if it wrote one after the other there.
 void CheckEngine(RequestReading& reading) {
   const Rollout& rollout = reading.workload.rollout;
-  if (reading.gpu == nullptr || rollout.engine != RolloutEngine::kVllm) return;
+  if (reading.gpu == nullptr || !rollout.has_engine()) return;
   const Architecture& architecture = reading.workload.architecture;
   const std::int64_t tokens = rollout.prompt_length + rollout.completion_length;
   const double needed = ServedBytes(architecture) + KvCacheBytes(architecture, Dtype::kBf16, tokens);
-  if (needed <= (rollout.colocated ? rollout.engine_bytes : rollout.server_bytes)) return;
+  if (needed <= rollout.held_bytes()) return;
   const double cards = needed / reading.gpu->usable_bytes;
-  const RolloutFields& fields = reading.completed.rollout;
-  const std::string value = rollout.colocated ? NumberText(*fields.memory_share) : std::to_string(rollout.engine_gpus);
-  const std::string least =
-      NumberText(rollout.colocated ? std::ceil(100 * cards) / 100 : std::ceil(cards / kShareOfServer));
-  AddIssue(reading.issues, "engine_without_room", rollout.colocated ? "rollout.memory_share" : "rollout.engine_gpus",
+  const char* field = "rollout.engine_gpus";
+  std::string value = std::to_string(rollout.engine_gpus);
+  std::string least = NumberText(std::ceil(cards / kShareOfServer));
+  if (rollout.colocated) {
+    field = "rollout.memory_share";
+    value = NumberText(*reading.completed.rollout.memory_share);
+    least = NumberText(std::ceil(100 * cards) / 100);
+  }
+  AddIssue(reading.issues, "engine_without_room", field,
            Join({"vLLM needs ", least, " of these cards for the model and one completion, and has ", value, "."}),
            {{"value", value}, {"least", least}}, Severity::kWarning);
 }

@@ -44,6 +44,12 @@ struct Rollout {
   /// Bytes of the card that a colocated engine takes for itself: its own weights and cache. 0 where there is none.
   double engine_bytes = 0;
   double server_bytes = 0;  ///< the same of an engine apart, of all its cards; 0 where these are not known
+
+  constexpr bool has_engine() const { return engine == RolloutEngine::kVllm; }
+  /// It has GPUs of its own.
+  constexpr bool is_apart() const { return has_engine() && !colocated; }
+  /// What an engine has for weights, keys and values; 0 where nobody knows.
+  constexpr double held_bytes() const { return colocated ? engine_bytes : server_bytes; }
 };
 
 /// An evaluation between steps. Nothing is evaluated where `per_device` is 0.

@@ -42,7 +42,7 @@ double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>
     slowest += WritingSeconds(workload, gpu, fabric, efficiencies);
     examples *= static_cast<double>(workload.rollout.generations);
   }
-  const std::int64_t at_once = evaluation.per_device * (parallel.DataRanks() / parallel.context);
+  const std::int64_t at_once = evaluation.per_device * parallel.RowRanks();
   return std::ceil(examples / static_cast<double>(at_once)) * slowest;
 }
 

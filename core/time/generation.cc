@@ -16,9 +16,6 @@ namespace {
 constexpr double kMovesOfAppendedCache = 3;
 constexpr double kAppendsOfLayer = 2;  // kernels: of keys, and of values
 
-bool HasEngine(const Workload& workload) { return workload.rollout.engine == RolloutEngine::kVllm; }
-bool IsApart(const Workload& workload) { return HasEngine(workload) && !workload.rollout.colocated; }
-
 /// vLLM loads the model by its name, and TRL merges adapters before it hands them over (trl/generation/
 /// vllm_generation.py). Its kernels are fused and made for the card; CUDA graphs launch them.
 Workload OfEngine(const Workload& workload) {
@@ -37,10 +34,12 @@ Workload OfEngine(const Workload& workload) {
   return engine;
 }
 
+/// Whose passes write the completions.
+Workload WriterOf(const Workload& workload) { return workload.rollout.has_engine() ? OfEngine(workload) : workload; }
+
 /// Completions that are written together: of a GPU, or of an engine apart.
 double EngineAtOnce(const Workload& workload, double completions) {
-  const Rollout& rollout = workload.rollout;
-  const double held = rollout.colocated ? rollout.engine_bytes : rollout.server_bytes;
+  const double held = workload.rollout.held_bytes();
   const double of_one = KvCacheBytes(workload.architecture, Dtype::kBf16, workload.batch.sequence_length);
   if (of_one <= 0 || held == 0) return completions;
   // An engine without room for the model would not start, of which the request's reader warns.
@@ -55,7 +54,7 @@ MicroBatchWork WorkOfPass(const Step& pass, double sequences, double length, dou
 /// holds; FSDP only for another engine: where the model itself generates, each of its passes gathers.
 void CountGathers(const Workload& workload, RolloutCounts& counts) {
   if (!GathersParameters(workload.parallel)) return;
-  const bool generates = !HasEngine(workload);
+  const bool generates = !workload.rollout.has_engine();
   if (generates && workload.parallel.strategy != Strategy::kZero3) return;
   const MicroBatchWork pass = generates ? counts.token : WorkOfPass(TraceNextToken(workload), 1, 1, 1);
   const double models = workload.task == Task::kPpo ? 2 : 1;
@@ -112,7 +111,7 @@ double HandoverSeconds(const Clock& clock, const RolloutCounts& counts, const Wo
   MicroBatchWork hooks;
   hooks.gathers = counts.gathers;
   const double gathered = std::max(clock.GatherSeconds(counts.gathered_bytes), clock.LaunchSeconds(hooks));
-  if (!IsApart(workload)) return gathered + clock.MemorySeconds(2 * counts.handed_bytes);
+  if (!workload.rollout.is_apart()) return gathered + clock.MemorySeconds(2 * counts.handed_bytes);
   return gathered + clock.SendSeconds(counts.handed_bytes, workload.rollout.engine_gpus);
 }
 
@@ -121,10 +120,10 @@ double HandoverSeconds(const Clock& clock, const RolloutCounts& counts, const Wo
 RolloutCounts CountRollout(const Workload& workload) {
   const Rollout& rollout = workload.rollout;
   const Batch& batch = workload.batch;
-  const bool engine = HasEngine(workload);
-  const Workload& generates = engine ? OfEngine(workload) : workload;
+  const bool engine = rollout.has_engine();
+  const Workload generates = WriterOf(workload);
   const std::int64_t of_rank = batch.per_device * batch.gradient_accumulation;
-  const auto completions = static_cast<double>(IsApart(workload) ? of_rank * workload.parallel.DataRanks() : of_rank);
+  const auto completions = static_cast<double>(rollout.is_apart() ? of_rank * workload.parallel.DataRanks() : of_rank);
   const double at_once =
       engine ? EngineAtOnce(workload, completions) : static_cast<double>(CompletionsAtOnce(workload));
   const double groups = engine ? std::max(1.0, at_once / static_cast<double>(rollout.generations)) : at_once;
@@ -150,12 +149,11 @@ RolloutCounts CountRollout(const Workload& workload) {
 
 GenerationTime TimeGeneration(const RolloutCounts& counts, const Workload& workload, const Gpu& gpu,
                               const Fabric& fabric, const Efficiencies& efficiencies) {
-  const bool apart = IsApart(workload);
-  const Workload generates = HasEngine(workload) ? OfEngine(workload) : workload;
+  const Workload generates = WriterOf(workload);
   const Clock writes(generates, gpu, fabric, efficiencies);
   GenerationTime time = TimeOfPasses(writes, counts.prompts, counts.times);
   Add(time, TimeOfTokens(writes, counts));
-  if (apart) time = {time.seconds / static_cast<double>(workload.rollout.engine_gpus), 0, 0};
+  if (workload.rollout.is_apart()) time = {time.seconds / static_cast<double>(workload.rollout.engine_gpus), 0, 0};
   const Clock trains(workload, gpu, fabric, efficiencies);
   Add(time, TimeOfPasses(trains, counts.scores, counts.scored_times));
   time.seconds += HandoverSeconds(trains, counts, workload);

@@ -40,9 +40,8 @@ void FillRowLengths(const Workload& workload, double mean, RunLength& run) {
   if (batch.packing != Packing::kNone || !workload.habits.pads_to_longest) return;
   const Parallel& parallel = workload.parallel;
   const std::int64_t rows = SequencesOf(workload.task, batch);
-  const std::int64_t ranks = parallel.DataRanks() / parallel.context;
   run.row_tokens = LongestOf(rows, mean, length);
-  const double longest_of_all = LongestOf(rows * ranks, mean, length);
+  const double longest_of_all = LongestOf(rows * parallel.RowRanks(), mean, length);
   const std::int64_t averaged = GathersParameters(parallel) ? 1 : batch.gradient_accumulation;
   run.waited_tokens = run.row_tokens + (longest_of_all - run.row_tokens) / std::sqrt(static_cast<double>(averaged));
 }
@@ -100,8 +99,8 @@ std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& worklo
   // A pair of answers is two sequences.
   const double sequences_of_each =
       static_cast<double>(SequencesOf(workload.task, batch)) / static_cast<double>(batch.per_device);
-  const std::int64_t ranks = parallel.DataRanks() / parallel.context;
-  const auto examples_per_step = static_cast<double>(batch.per_device * batch.gradient_accumulation * ranks);
+  const auto examples_per_step =
+      static_cast<double>(batch.per_device * batch.gradient_accumulation * parallel.RowRanks());
   const bool packed = batch.packing != Packing::kNone;
   const double rows_of_epoch = packed ? rows->trained / length : rows->examples;
   run.steps = std::max(1.0, std::ceil(dataset.epochs * std::ceil(rows_of_epoch / examples_per_step)));

@@ -86,10 +86,11 @@ double Rate(const MatrixRates& rates, Dtype dtype) {
   }
 }
 
-/// At the lengths of `axes`, which need not be those that the rank was replayed at.
+double LiveBytes(const Replay& replay) { return std::max(replay.peak_forward.bytes, replay.peak_backward.bytes); }
+
+/// The lengths to count at need not be those that the rank was replayed at.
 double LiveBytes(const TracedRank& rank, const Axes& axes) {
-  const Replay replay = ReplayStep(rank.step, axes);
-  return std::max(replay.peak_forward.bytes, replay.peak_backward.bytes);
+  return axes == rank.axes ? LiveBytes(rank.replay) : LiveBytes(ReplayStep(rank.step, axes));
 }
 
 }  // namespace
@@ -98,7 +99,6 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
   const Parallel& parallel = workload.parallel;
   StepCounts counts;
   counts.micro_batches = static_cast<double>(workload.batch.gradient_accumulation);
-  const double data_ranks = static_cast<double>(parallel.DataRanks());
   // Completions are scored once, whatever number of steps trains on them.
   const double reference_share = HasRollout(workload.task) ? 1 / static_cast<double>(workload.rollout.iterations) : 1;
   if (HasRollout(workload.task)) counts.rollout = CountRollout(workload);
@@ -115,8 +115,8 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
     counts.ranks.push_back(one);
   }
   const double sequences = static_cast<double>(SequencesOf(workload.task, workload.batch));
-  counts.tokens = sequences * static_cast<double>(workload.batch.sequence_length) * counts.micro_batches * data_ranks /
-                  static_cast<double>(parallel.context);
+  counts.tokens = sequences * static_cast<double>(workload.batch.sequence_length) * counts.micro_batches *
+                  static_cast<double>(parallel.RowRanks());
   double model = 0;
   double hardware = 0;
   for (const RankCounts& rank : counts.ranks) {

@@ -5,16 +5,23 @@
 namespace tunefit {
 namespace {
 
-/// Sums `part(storage, elements)` over all weights that train and of which other ranks hold copies.
+/// Sums `part(storage, elements)` over all weights that train.
 template <typename Part>
-double SumShared(const Parallel& parallel, const Step& step, Part part) {
+double SumTrained(const Step& step, Part part) {
   double sum = 0;
   for (const Resident& weight : step.trained) {
     const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    if (ShardsOf(parallel, storage) <= 1) continue;  // an expert's, that has no other rank
     sum += part(storage, static_cast<double>(weight.count) * storage.elements.coefficient);
   }
   return sum;
+}
+
+/// Over those of which other ranks hold copies: an expert may have no other rank.
+template <typename Part>
+double SumShared(const Parallel& parallel, const Step& step, Part part) {
+  return SumTrained(step, [&](const Storage& storage, double elements) {
+    return ShardsOf(parallel, storage) > 1 ? part(storage, elements) : 0;
+  });
 }
 
 bool ReducesInFp32(const Workload& workload) {
@@ -55,12 +62,8 @@ Reduction ReductionOf(const Workload& workload, const Step& step) {
 double UpdatedElements(const Workload& workload, const Step& step) {
   const Parallel& parallel = workload.parallel;
   if (!ShardsStatesOnly(parallel.strategy)) return CountElements(step, step.trained);
-  double elements = 0;
-  for (const Resident& weight : step.trained) {
-    const Storage& storage = step.storages[static_cast<std::size_t>(weight.storage)];
-    elements += static_cast<double>(weight.count) * storage.elements.coefficient / ShardsOf(parallel, storage);
-  }
-  return elements;
+  return SumTrained(step,
+                    [&](const Storage& storage, double elements) { return elements / ShardsOf(parallel, storage); });
 }
 
 }  // namespace tunefit

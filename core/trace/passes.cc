@@ -24,7 +24,7 @@ Pass TraceEvaluationPass(const Workload& workload) {
 std::vector<Pass> TracePasses(const Workload& workload) {
   std::vector<Pass> passes;
   if (HasRollout(workload.task)) {
-    if (workload.rollout.engine == RolloutEngine::kTransformers) {
+    if (!workload.rollout.has_engine()) {
       passes.push_back(TraceRollout(workload));
     } else if (GathersForEngine(workload)) {
       passes.push_back(TraceHandover(workload));

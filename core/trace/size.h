@@ -97,6 +97,7 @@ struct Axes {
              batched * tokens, batched * batch * kept, length * length, batch * (kept - 1), batch * data}};
   }
   constexpr double operator()(Size size) const { return size.coefficient * values[static_cast<int>(size.axis)]; }
+  bool operator==(const Axes&) const = default;
 };
 
 }  // namespace tunefit

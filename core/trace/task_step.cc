@@ -190,7 +190,7 @@ Value TaskTrace::Kto() {
 Value TaskTrace::Grpo() {
   Value old_log_probabilities;
   Value reference;
-  if (workload_.rollout.engine == RolloutEngine::kVllm || workload_.rollout.iterations > 1) {
+  if (workload_.rollout.has_engine() || workload_.rollout.iterations > 1) {
     const Value logits = LogitsWithoutGradients(policy_, false);
     const WithoutGradients scope(tracer_);
     old_log_probabilities = LogProbabilities(logits);

@@ -181,9 +181,9 @@ def text_of(result):
     """One constant a line, so that differences read well."""
     lines = []
     for key, value in result.items():
-        if key == "contexts" and isinstance(value[0], dict):
+        if isinstance(value, list) and isinstance(value[0], dict):
             rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in value)
-            lines.append(f'"contexts":[\n{rows}\n]')
+            lines.append(f'"{key}":[\n{rows}\n]')
         else:
             lines.append(f'"{key}":{json.dumps(value, separators=(",", ":"))}')
     return "{\n" + ",\n".join(lines) + "\n}"
