@@ -198,7 +198,7 @@ void NoteUnused(RequestReading& reading) {
   if (!HasRates(*reading.gpu)) {
     left_out("hardware.gpu", "How fast this card multiplies is not known: no time is given.");
   }
-  if (has_data && reading.completed.rollout.engine_gpus) {
+  if (has_data && reading.workload.rollout.is_apart()) {
     left_out("rollout.engine_gpus", "The cost of such a run leaves out the GPUs of the engine.");
   }
   if (IsTimed(reading.workload)) return;

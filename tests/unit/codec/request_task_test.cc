@@ -156,6 +156,16 @@ TEST_F(TaskRequest, WhatChangesNothingIsSaid) {
   note(R"("engine":"transformers","memory_share":0.5)", "rollout.memory_share");
 }
 
+TEST_F(TaskRequest, OnlyAnEngineApartHasGpusThatTheCostLeavesOut) {
+  const auto leaves_out = [](const char* colocated) {
+    const std::string members = R"("task":"grpo","batch":{"per_device":8},"hardware":{"gpu":"h100-sxm"},)"
+                                R"("dataset":{"examples":100},"rollout":{"engine":"vllm","engine_gpus":2,"colocated":)";
+    return test::HasIssue(Read(members + colocated + "}").issues, "not_modelled", "rollout.engine_gpus");
+  };
+  EXPECT_TRUE(leaves_out("false"));
+  EXPECT_FALSE(leaves_out("true"));
+}
+
 TEST_F(TaskRequest, AnEngineNeedsRoomForTheModel) {
   const std::string grpo = R"("task":"grpo","batch":{"per_device":8},"hardware":{"gpu":"h100-sxm"},"rollout":{)"
                            R"("prompt_length":512,"completion_length":512,"engine":"vllm",)";
