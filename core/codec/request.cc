@@ -34,16 +34,42 @@ void CompareParameters(RequestReading& reading) {
            {{"value", value}, {"expected", expected}}, Severity::kWarning);
 }
 
-void ReadTree(RequestReading& reading, std::string_view text) {
+/// False with an issue where the text is no object.
+bool ReadTree(RequestReading& reading, std::string_view text) {
   reading.tree = ParseJson(text, kRequestLimits, reading.issues);
-  if (!reading.issues.empty()) return;
+  if (!reading.issues.empty()) return false;
   if (reading.tree.kind != JsonKind::kObject) {
     const std::string found(JsonKindName(reading.tree.kind));
     AddIssue(reading.issues, "wrong_type", "", Join({"A request must be an object, not ", found, "."}),
              {{"expected", "an object"}, {"found", found}});
-    return;
+    return false;
   }
   reading.completed = ReadRequestFields(ObjectReader(reading.tree, "", NullRule::kRefused, reading.issues));
+  return true;
+}
+
+/// All that follows from the fields.
+void Understand(RequestReading& reading, const Catalog& catalog, const Market* market) {
+  HfConfig config;
+  reading.names_quantization = reading.completed.quantization.given;
+  const bool has_model = FindArchitecture(reading, catalog, config);
+  FindHardware(reading, catalog, market);
+  reading.stack = FindStackVersion(reading, catalog);
+  if (reading.stack == nullptr) return;
+  const ModelHabits& built = reading.stack->habits.model;
+  Architecture& architecture = reading.workload.architecture;
+  if (built.mpt_runs_kernels && architecture.model_type == "mpt") architecture.eager_only = false;
+  if (built.joined_qkv != JoinedQkv::kNo) BuildAsLitGpt(reading.workload.architecture, built);
+  CompleteRequest(reading, config);
+  reading.dataset = DatasetOf(reading.completed.dataset);
+  RefuseUnmodelled(reading, config);
+  CheckTask(reading);
+  if (!has_model) return;
+  FillWorkload(reading);
+  if (HasError(reading.issues)) return;
+  RemarkOn(reading, config);
+  Issues faults = Validate(reading.workload);
+  std::move(faults.begin(), faults.end(), std::back_inserter(reading.issues));
 }
 
 }  // namespace
@@ -71,27 +97,14 @@ bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig&
 
 RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const Market* market) {
   RequestReading reading;
-  ReadTree(reading, text);
-  if (reading.tree.kind != JsonKind::kObject) return reading;
-  HfConfig config;
-  const bool has_model = FindArchitecture(reading, catalog, config);
-  FindHardware(reading, catalog, market);
-  reading.stack = FindStackVersion(reading, catalog);
-  if (reading.stack == nullptr) return reading;
-  const ModelHabits& built = reading.stack->habits.model;
-  Architecture& architecture = reading.workload.architecture;
-  if (built.mpt_runs_kernels && architecture.model_type == "mpt") architecture.eager_only = false;
-  if (built.joined_qkv != JoinedQkv::kNo) BuildAsLitGpt(reading.workload.architecture, built);
-  CompleteRequest(reading, config);
-  reading.dataset = DatasetOf(reading.completed.dataset);
-  RefuseUnmodelled(reading, config);
-  CheckTask(reading);
-  if (!has_model) return reading;
-  FillWorkload(reading);
-  if (HasError(reading.issues)) return reading;
-  RemarkOn(reading, config);
-  Issues faults = Validate(reading.workload);
-  std::move(faults.begin(), faults.end(), std::back_inserter(reading.issues));
+  if (ReadTree(reading, text)) Understand(reading, catalog, market);
+  return reading;
+}
+
+RequestReading CompleteFields(RequestFields fields, const Catalog& catalog, const Market* market) {
+  RequestReading reading;
+  reading.completed = std::move(fields);
+  Understand(reading, catalog, market);
   return reading;
 }
 

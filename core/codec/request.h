@@ -26,6 +26,7 @@ struct RequestReading {
   Wiring wiring;    ///< of its GPUs and machines, as far as the request or its server says
   Dataset dataset;  ///< empty where the request has none
   bool full_detail = true;
+  bool names_quantization = false;  ///< the request has the key, null or not
   bool includes_limits = false, includes_timeline = false, includes_ranks = false, includes_scaling = false;
   Issues issues;  ///< with an error among them, only `tree` and `issues` mean anything
   Assumptions assumptions;
@@ -41,5 +42,8 @@ struct RequestReading {
 /// (each one an assumption), and refuses what the core does not model yet with `not_modelled`. The workload of a
 /// reading without errors has been validated. `market` is null where none has been read: then no server is known.
 RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const Market* market = nullptr);
+
+/// The same of fields that were read before, or chosen: their views must outlive the reading, whose `tree` stays empty.
+RequestReading CompleteFields(RequestFields fields, const Catalog& catalog, const Market* market = nullptr);
 
 }  // namespace tunefit

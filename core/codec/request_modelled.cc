@@ -215,7 +215,7 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
     refuser.Refuse("method.vision_tower", "trained");
   }
   RefuseQuantization(refuser, request.quantization);
-  if (!config.other_quantization.empty() && !reading.tree.Find("quantization")) {
+  if (!config.other_quantization.empty() && !reading.names_quantization) {
     refuser.Refuse("model.config.quantization_config", config.other_quantization);
   }
   RefuseFp8(refuser, reading);

@@ -207,7 +207,7 @@ void NoteUnused(RequestReading& reading) {
 
 /// The checkpoint is stored in another method than the request names.
 void CompareQuantization(RequestReading& reading, const HfConfig& config) {
-  if (reading.tree.Find("quantization") == nullptr) return;
+  if (!reading.names_quantization) return;
   const std::string_view stored =
       config.quantization ? QuantizationWord(config.quantization->kind) : config.other_quantization;
   const Word asked = reading.completed.quantization.kind.value_or("none");
