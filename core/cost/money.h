@@ -29,9 +29,6 @@ inline constexpr double kHoursPerMonth = kHoursPerYear / kMonthsPerYear;
 
 Range HoursOf(const Range& seconds);
 
-/// All three the same: what is known exactly, as a request's own price is.
-constexpr Range Exactly(double value) { return {value, value, value}; }
-
 /// The product of two ranges of numbers that are not negative: low by low, expected by expected, high by high.
 Range Times(const Range& a, const Range& b);
 

@@ -67,16 +67,23 @@ Simulated SimulatedReserved(const Plans& plans, const AllocatorUse& use, double 
   return {std::max(at_least, ReservedBytes(plans.steps, use) + waiting), at_least};
 }
 
+Range LibraryBytes(const Gpu* gpu) { return Exactly(2 * BlasWorkspaceBytes(gpu)); }
+
+Range LiveSpread(double live_bytes, const Overheads& overheads) {
+  return {-overheads.allocated_low_fraction * live_bytes, 0, overheads.allocated_high_fraction * live_bytes};
+}
+
 }  // namespace
+
+Range AllocatedBytes(double live_bytes, const Gpu* gpu, const Overheads& overheads) {
+  return Exactly(live_bytes) + LibraryBytes(gpu) + LiveSpread(live_bytes, overheads);
+}
 
 void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
   const Workload& workload = rank.workload;
   const double live = estimate.phases.peak_step;
   AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
                    .workspace_bytes = BlasWorkspaceBytes(gpu)};
-  const double workspaces = 2 * use.workspace_bytes;
-  const Range library{workspaces, workspaces, workspaces};
-  const Range spread{-overheads.allocated_low_fraction * live, 0, overheads.allocated_high_fraction * live};
   const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
   // Cards of one process copy to each other without NCCL.
   const bool uses_nccl = workload.parallel.gpus > 1 && !IsPlaced(workload.parallel);
@@ -84,7 +91,7 @@ void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* g
   const Range context = driver + collectives;
   const double paged_bytes = SumResidents(rank.step, rank.step.paged_states, rank.axes);
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
-  estimate.allocated = Range{live, live, live} + library + spread;
+  estimate.allocated = AllocatedBytes(live, gpu, overheads);
 
   const Plans plans = PlansOf(rank);
   const double waiting = rank.replay.waiting;
@@ -106,8 +113,8 @@ void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* g
   const double kept = estimate.reserved.expected - estimate.allocated.expected;
   const Range kept_range{std::min(kept, estimate.reserved.low - estimate.allocated.low), kept,
                          std::max(kept, estimate.reserved.high - estimate.allocated.high)};
-  estimate.overheads = {{"library_workspace", library},
-                        {"live_spread", spread},
+  estimate.overheads = {{"library_workspace", LibraryBytes(gpu)},
+                        {"live_spread", LiveSpread(live, overheads)},
                         {"allocator_slack", kept_range},
                         {"cuda_context", driver}};
   if (collectives.high > 0) estimate.overheads.push_back({"collective_buffers", collectives});

@@ -177,6 +177,22 @@ MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<Traced
   return estimate;
 }
 
+DeviceUse BusiestDevice(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads) {
+  MemoryEstimate estimate;
+  FindBusiest(job, &gpu, overheads, estimate);
+  return {estimate.device, estimate.disk_bytes};
+}
+
+double LeastDeviceBytes(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads) {
+  double most = 0;
+  for (const TracedRank& rank : job) {
+    Phases phases = PhasesOf(rank.replay);
+    AddPasses(phases, rank.passes);
+    most = std::max(most, AllocatedBytes(phases.peak_step, &gpu, overheads).low);
+  }
+  return most + ContextOf(overheads, gpu.architecture).low;
+}
+
 std::vector<RankMemory> EstimateRanks(const Workload& workload, const Gpu* gpu, const Overheads& overheads) {
   std::vector<RankMemory> ranks;
   for (Workload& share : AllRanks(workload)) {

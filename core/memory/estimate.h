@@ -105,6 +105,16 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<TracedRank>& job, const Gpu* gpu,
                               const Overheads& overheads, Detail detail);
 
+/// Of the busiest GPU of a traced job: what EstimateMemory says of it, and no more.
+struct DeviceUse {
+  Range device;
+  double disk_bytes = 0;
+};
+DeviceUse BusiestDevice(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads);
+
+/// Under all that BusiestDevice can say, without running the allocator: over `usable_bytes` the job does not fit.
+double LeastDeviceBytes(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads);
+
 /// What one of the GPUs that share a model holds, by its stage of the pipeline: its tensor, expert and data ranks are
 /// alike.
 struct RankMemory {

@@ -14,6 +14,9 @@ struct Range {
   double high = 0;
 };
 
+/// All three the same: what is known exactly.
+constexpr Range Exactly(double value) { return {value, value, value}; }
+
 /// A step from live tensors to what the driver shows. `id`: "library_workspace", "live_spread" (how far measured runs
 /// lie from the estimate of live bytes; expected 0, low below), "allocator_slack", "cuda_context",
 /// "collective_buffers", "paged_optimizer_states".

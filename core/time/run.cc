@@ -110,30 +110,43 @@ std::optional<RunLength> LengthOf(const Dataset& dataset, const Workload& worklo
   return run;
 }
 
-TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
-                          const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset) {
+JobCounts CountJob(const Workload& workload, const std::vector<TracedRank>& job, const Dataset& dataset) {
+  JobCounts counts;
+  counts.step = CountStep(workload, job);
+  counts.run = LengthOf(dataset, workload);
+  if (!counts.run) return counts;
+  counts.at_run = WithLength(workload, counts.run->waited_tokens);
+  if (counts.at_run.batch.sequence_length != workload.batch.sequence_length) {
+    counts.run_step = CountStep(counts.at_run, job);
+  }
+  return counts;
+}
+
+TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const JobCounts& counts,
+                          const Gpu& gpu, const Wiring& wiring, const Efficiencies& efficiencies) {
   TimeEstimate estimate;
-  const StepCounts counts = CountStep(workload, job);
   const double network = efficiencies.Of(gpu).network_bytes_per_second;
   const Fabric fabric = FabricOf(gpu, workload.parallel, wiring, network);
-  estimate.step = TimeStep(counts, workload, gpu, fabric, efficiencies);
+  estimate.step = TimeStep(counts.step, workload, gpu, fabric, efficiencies);
   estimate.step_seconds = RangeOf(estimate.step, efficiencies);
-  estimate.tokens_per_step = counts.tokens;
+  estimate.tokens_per_step = counts.step.tokens;
   const double peak = PrintedRate(gpu, workload.precision.fp8_products ? Dtype::kFp8 : workload.precision.compute);
   const auto gpus = static_cast<double>(workload.parallel.gpus);
-  estimate.model_flops_utilization = Utilization(counts.model_flops, estimate.step.seconds, gpus, peak);
-  estimate.hardware_flops_utilization = Utilization(counts.hardware_flops, estimate.step.seconds, gpus, peak);
-  estimate.run = LengthOf(dataset, workload);
+  estimate.model_flops_utilization = Utilization(counts.step.model_flops, estimate.step.seconds, gpus, peak);
+  estimate.hardware_flops_utilization = Utilization(counts.step.hardware_flops, estimate.step.seconds, gpus, peak);
+  estimate.run = counts.run;
   estimate.run_step = estimate.step;
-  if (!estimate.run) return estimate;
-  const Workload run = WithLength(workload, estimate.run->waited_tokens);
-  if (run.batch.sequence_length != workload.batch.sequence_length) {
-    estimate.run_step = TimeStep(CountStep(run, job), run, gpu, fabric, efficiencies);
-  }
+  if (!counts.run) return estimate;
+  if (counts.run_step) estimate.run_step = TimeStep(*counts.run_step, counts.at_run, gpu, fabric, efficiencies);
   estimate.run_step_seconds = RangeOf(estimate.run_step, efficiencies);
   estimate.total_seconds = estimate.run_step_seconds * estimate.run->steps;
-  estimate.evaluation_seconds = EvaluationSeconds(run, job, gpu, fabric, efficiencies);
+  estimate.evaluation_seconds = EvaluationSeconds(counts.at_run, job, gpu, fabric, efficiencies);
   return estimate;
+}
+
+TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
+                          const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset) {
+  return EstimateTime(workload, job, CountJob(workload, job, dataset), gpu, wiring, efficiencies);
 }
 
 void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,

@@ -53,7 +53,21 @@ struct TimeEstimate {
   std::optional<Range> total_seconds;   ///< of the run, from its start to its end
 };
 
-/// TIM-0  The time of a traced job on its GPUs: of a step, and of a run's steps.
+/// What a job does in a step and in a run, counted once for whatever cards it may run on.
+struct JobCounts {
+  StepCounts step;
+  std::optional<RunLength> run;
+  Workload at_run;                     ///< with rows as the run has them, on average; only where a run is known
+  std::optional<StepCounts> run_step;  ///< of such rows; nothing where they are as long as a sequence
+};
+
+JobCounts CountJob(const Workload& workload, const std::vector<TracedRank>& job, const Dataset& dataset);
+
+/// TIM-0  The time of a traced and counted job on its GPUs: of a step, and of a run's steps.
+TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const JobCounts& counts,
+                          const Gpu& gpu, const Wiring& wiring, const Efficiencies& efficiencies);
+
+/// The same of a job that was not counted yet.
 TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank>& job, const Gpu& gpu,
                           const Wiring& wiring, const Efficiencies& efficiencies, const Dataset& dataset);
 
