@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,17 @@ std::string InitMarket(std::string_view market);
 /// Request text (256 kB at most) to report text. Wrong input is a report with status `invalid` that names every fault
 /// by its field; before Init the only issue is `not_initialised`.
 std::string Estimate(std::string_view request);
+
+/// Starts to look for what to buy, rent or change: a request (256 kB at most) whose open fields are chosen, with its
+/// wishes under `plan`. Returns `{"status", "issues", "id"}`; `not_initialised` before InitMarket. The last
+/// `kMostPlans` that were started can be gone on with.
+std::string PlanStart(std::string_view request);
+inline constexpr std::int64_t kMostPlans = 4;
+
+/// Goes on with a plan for so many milliseconds by the caller's clock, at least one piece of work. Returns `{"status",
+/// "done", "seen", "computed", "best", "issues", "assumptions"}`; `unknown_plan` where there is none of that id. A plan
+/// that is done is forgotten.
+std::string PlanStep(std::int64_t id, double budget_ms, double (*now_ms)());
 
 /// What a page needs to build its choices: version, catalog date, models, GPUs, stacks, servers, choices, limits, issue
 /// codes. Before Init the lists of the catalog are empty, before InitMarket the servers.

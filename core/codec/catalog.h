@@ -31,6 +31,10 @@ struct CatalogGpu {
   Gpu gpu;
   std::vector<std::string> aliases;
   std::string release;  ///< "2024", "2024-05" or "2024-05-20"; empty when not known
+  std::string form;     ///< as its maker names it: "SXM5", "PCIe dual slot"; empty when not known
+  std::string ecc;      ///< "none", "off" or "on" as shipped, "supported"; empty when not known
+
+  bool has_ecc() const { return ecc == "on" || ecc == "off" || ecc == "supported"; }
 };
 
 /// A training stack as it was from a month on.

@@ -209,6 +209,8 @@ void ReadGpu(const ObjectReader& row, Catalog& catalog) {
   gpu.name = TextOf(row, "name");
   read.aliases = TextsOf(row, "aliases");
   read.release = TextOf(row, "release");
+  read.form = TextOf(row, "form");
+  read.ecc = TextOf(row, "ecc");
   gpu.architecture = TextOf(row, "architecture");
   gpu.vendor = TextOf(row, "vendor");
   gpu.segment = TextOf(row, "segment");

@@ -75,6 +75,8 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"pipeline_over_layers", "More pipeline stages, or pieces of them, than layers.", "value high"},
     {"experts_do_not_divide", "The experts are no multiple of the ranks that share them.", "value experts"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},
+    // a plan
+    {"unknown_plan", "No plan of that id is under way.", ""},
     // a Hugging Face config
     {"heads_do_not_divide", "Heads do not divide the hidden size, or key/value heads the heads.",
      "value heads? hidden_size?"},

@@ -20,6 +20,8 @@ struct CatalogServer {
   bool joins_by_host = false;           ///< its GPUs reach each other by PCIe, whatever link they have
   double network_bytes_per_second = 0;  ///< one way, of all ports for other machines; 0 where nobody says
   double power_watts = 0;               ///< of the whole machine under load, for planning; 0 where nobody says
+  std::string form, cooling;            ///< "rack", "tower" ...; "air", "liquid" ...; empty where nobody says
+  std::int64_t height_units = 0;        ///< in a rack; 0 where nobody says
 };
 
 /// The second part of the catalog, as far as the core uses it. The vendor's words are checked and left to the page.

@@ -90,6 +90,9 @@ void ReadServer(const ObjectReader& row, Market& market) {
   server.joins_by_host = TextOf(row, "link") == "pcie";
   server.network_bytes_per_second = NumberOf(row, "nic_count") * NumberOf(row, "nic_Gbps") * kGiga / kBitsOfByte;
   server.power_watts = NumberOf(row, "power_W");
+  server.form = TextOf(row, "form");
+  server.cooling = TextOf(row, "cooling");
+  server.height_units = static_cast<std::int64_t>(NumberOf(row, "height_U"));
   for (const std::string& gpu : server.gpus_unconfirmed) {
     if (std::find(server.gpus.begin(), server.gpus.end(), gpu) == server.gpus.end()) continue;
     row.Fault("implausible", "gpus_unconfirmed", "holds a GPU that is confirmed", {{"value", gpu}});

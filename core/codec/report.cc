@@ -33,20 +33,6 @@ bool IsPlainCount(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-void WriteAssumptions(JsonWriter& writer, const Assumptions& assumptions) {
-  writer.Key("assumptions");
-  writer.BeginList();
-  for (const Assumption& assumption : assumptions) {
-    writer.BeginObject();
-    writer.Text("field", assumption.field);
-    writer.Key("value");
-    writer.Raw(assumption.value);
-    writer.Text("reason", assumption.reason);
-    writer.EndObject();
-  }
-  writer.EndList();
-}
-
 void WriteHardware(JsonWriter& writer, const Gpu* gpu) {
   if (gpu == nullptr) {
     writer.Null("hardware");
@@ -164,6 +150,20 @@ void WriteIssues(JsonWriter& writer, const Issues& issues) {
       }
     }
     writer.EndObject();
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
+void WriteAssumptions(JsonWriter& writer, const Assumptions& assumptions) {
+  writer.Key("assumptions");
+  writer.BeginList();
+  for (const Assumption& assumption : assumptions) {
+    writer.BeginObject();
+    writer.Text("field", assumption.field);
+    writer.Key("value");
+    writer.Raw(assumption.value);
+    writer.Text("reason", assumption.reason);
     writer.EndObject();
   }
   writer.EndList();

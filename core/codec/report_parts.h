@@ -17,6 +17,7 @@ void WriteBytes(JsonWriter& writer, std::string_view key, double bytes);
 void WriteRange(JsonWriter& writer, std::string_view key, const Range& range);
 void WriteEnds(JsonWriter& writer, const Range& range);
 void WriteIssues(JsonWriter& writer, const Issues& issues);
+void WriteAssumptions(JsonWriter& writer, const Assumptions& assumptions);
 /// The completed request: sent again, it gives the same figures and no assumptions.
 void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading);
 void WriteModel(JsonWriter& writer, const RequestReading& reading, const MemoryEstimate& memory);

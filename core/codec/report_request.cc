@@ -241,6 +241,7 @@ void WriteCompletedRequest(JsonWriter& writer, const RequestReading& reading) {
   WriteHardwareField(writer, request);
   WriteDataset(writer, request.dataset);
   Write(writer, "pricing", request.pricing);
+  Write(writer, "plan", request.plan_written);
   writer.EndObject();
 }
 

@@ -34,7 +34,7 @@ void CompareParameters(RequestReading& reading) {
            {{"value", value}, {"expected", expected}}, Severity::kWarning);
 }
 
-/// False with an issue where the text is no object.
+/// False with an issue where the text is no object. (Faults of single fields leave it true.)
 bool ReadTree(RequestReading& reading, std::string_view text) {
   reading.tree = ParseJson(text, kRequestLimits, reading.issues);
   if (!reading.issues.empty()) return false;
@@ -98,6 +98,12 @@ bool FindArchitecture(RequestReading& reading, const Catalog& catalog, HfConfig&
 RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const Market* market) {
   RequestReading reading;
   if (ReadTree(reading, text)) Understand(reading, catalog, market);
+  return reading;
+}
+
+RequestReading ReadWritten(std::string_view text) {
+  RequestReading reading;
+  ReadTree(reading, text);
   return reading;
 }
 

@@ -43,7 +43,11 @@ struct RequestReading {
 /// reading without errors has been validated. `market` is null where none has been read: then no server is known.
 RequestReading ReadRequest(std::string_view text, const Catalog& catalog, const Market* market = nullptr);
 
-/// The same of fields that were read before, or chosen: their views must outlive the reading, whose `tree` stays empty.
+/// The first half of it: the fields as they are written, checked one by one, and nothing that follows from them.
+RequestReading ReadWritten(std::string_view text);
+
+/// The second half, of fields that were read before, or chosen: their views must outlive the reading, whose `tree`
+/// stays empty.
 RequestReading CompleteFields(RequestFields fields, const Catalog& catalog, const Market* market = nullptr);
 
 }  // namespace tunefit

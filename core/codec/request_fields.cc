@@ -15,19 +15,6 @@ using Known = const std::string_view[];
 /// What a member is called in its object: the last part of its path.
 std::string_view KeyOf(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
-/// A list of known words, each once.
-Field<std::vector<Word>> ReadWords(const ObjectReader& object, const words::WordField& field) {
-  const std::string_view key = KeyOf(field.path);
-  auto texts = object.Texts(key);
-  if (!texts) return {};
-  for (std::size_t i = 0; i < texts->size(); ++i) {
-    bool found = false;
-    for (const std::string_view word : field.known) found = found || word == (*texts)[i];
-    if (!found) object.UnknownValue(Join({key, ".", std::to_string(i)}), (*texts)[i], field.known);
-  }
-  return texts;
-}
-
 Field<Targets> ReadTargets(const ObjectReader& method) {
   const JsonValue* value = method.Find("target_modules");
   if (value == nullptr) return {};
@@ -328,6 +315,18 @@ Field<double> ReadNumber(const ObjectReader& object, const words::NumberField& f
                        static_cast<double>(field.limits.high));
 }
 
+Field<std::vector<Word>> ReadWords(const ObjectReader& object, const words::WordField& field) {
+  const std::string_view key = KeyOf(field.path);
+  auto texts = object.Texts(key);
+  if (!texts) return {};
+  for (std::size_t i = 0; i < texts->size(); ++i) {
+    bool found = false;
+    for (const std::string_view word : field.known) found = found || word == (*texts)[i];
+    if (!found) object.UnknownValue(Join({key, ".", std::to_string(i)}), (*texts)[i], field.known);
+  }
+  return texts;
+}
+
 bool IsYear(std::string_view text) { return IsMonth(Join({text, "-01"})); }
 
 bool IsMonth(std::string_view text) {
@@ -362,6 +361,7 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
                                    "hardware",
                                    "gradient_checkpointing",
                                    "dataset",
+                                   "plan",
                                    "pricing",
                                    "optimizer_rank",
                                    "reference",
@@ -385,6 +385,7 @@ RequestFields ReadRequestFields(const ObjectReader& request) {
   if (request.Find("hardware") != nullptr) ReadHardware(request, fields);
   fields.dataset = ReadDataset(request);
   ReadPricing(request, fields);
+  ReadPlan(request, fields);
   return fields;
 }
 

@@ -103,6 +103,14 @@ struct DatasetFields {
   Field<double> epochs;
 };
 
+/// What a plan is asked for. An estimate reads it and passes it on.
+struct PlanFields {
+  Field<std::vector<Word>> methods, acquire, gpus;
+  Field<double> deadline_hours, budget;
+  Field<std::int64_t> max_gpus, global_batch;
+  Field<bool> ecc_required, data_in_house, vendor_only;
+};
+
 /// The request as written: every field of the contract with its type and words checked, nothing decided. The completed
 /// request has the same shape with the defaults filled in. Views point into the tree that was read.
 struct RequestFields {
@@ -129,6 +137,8 @@ struct RequestFields {
   Field<Word> detail;
   Field<Word> gpu, server, interconnect;
   DatasetFields dataset;
+  const JsonValue* plan_written = nullptr;  ///< passed on as written
+  PlanFields plan;
   const JsonValue* pricing = nullptr;  ///< passed on as written
   Pricing prices;                      ///< `pricing`, read; what a number without a fault says is within its limits
 };
@@ -140,6 +150,8 @@ RequestFields ReadRequestFields(const ObjectReader& request);
 Field<Word> ReadWord(const ObjectReader& object, const words::WordField& field);
 Field<std::int64_t> ReadCount(const ObjectReader& object, const words::NumberField& field);
 Field<double> ReadNumber(const ObjectReader& object, const words::NumberField& field);
+/// A list of known words, each once.
+Field<std::vector<Word>> ReadWords(const ObjectReader& object, const words::WordField& field);
 
 /// The words of `pricing.currency` and `pricing.term`, in the order of their kinds.
 std::vector<Word> CurrencyWords();
@@ -147,6 +159,8 @@ std::vector<Word> RentalTermWords();
 
 /// Reads `pricing`: every number within core/cost's limits, which are over 0 for whatever something is divided by.
 void ReadPricing(const ObjectReader& request, RequestFields& fields);
+/// Reads `plan`.
+void ReadPlan(const ObjectReader& request, RequestFields& fields);
 DatasetFields ReadDataset(const ObjectReader& request);
 Dataset DatasetOf(const DatasetFields& fields);
 

@@ -64,6 +64,9 @@ void RemarkOn(RequestReading& reading, const HfConfig& config);
 /// The method of the completed request as the core's types. Resolves the names of modules to the model's own.
 void FillMethod(RequestReading& reading);
 
+/// The strategy of a word among words::kStrategy.
+Strategy ReadStrategy(Word word);
+
 /// The completed request as the core's types.
 void FillWorkload(RequestReading& reading);
 

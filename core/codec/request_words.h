@@ -36,6 +36,9 @@ inline constexpr std::array<std::string_view, 8> kStrategy = {"none",  "ddp",  "
 inline constexpr std::array<std::string_view, 3> kOffload = {"none", "cpu", "nvme"};
 inline constexpr std::array<std::string_view, 5> kInclude = {"limits", "timeline", "ranks", "advice", "scaling"};
 inline constexpr std::array<std::string_view, 2> kDetail = {"full", "summary"};
+/// In a plan: what trains, and how its hardware is come by.
+inline constexpr std::array<std::string_view, 3> kPlanMethod = {"full", "lora", "qlora"};
+inline constexpr std::array<std::string_view, 2> kAcquire = {"rent", "buy"};
 /// Stacks of the contract; those that the catalog describes are modelled.
 inline constexpr std::array<std::string_view, 8> kStack = {"transformers", "torchtune", "torchtitan", "litgpt",
                                                            "llm-foundry",  "unsloth",   "deepspeed",  "megatron"};
@@ -127,6 +130,7 @@ inline constexpr Interval kEpochs = {0, 1000000};
 inline constexpr Interval kGenerations = {1, 65536};
 inline constexpr Interval kIterations = {1, 1000};
 inline constexpr Interval kGpus = {1, 1000000};
+inline constexpr Interval kPlanGpus = {1, 1024};
 inline constexpr Interval kTrainableLayers = {1, 1000};
 inline constexpr Interval kVirtualTokens = {1, 65536};
 /// Numbers of parameters, in DeepSpeed's settings: what may be switched off, and what may not.
@@ -181,6 +185,8 @@ inline constexpr WordField kWordFields[] = {
     {"parallel.offload.parameters", kOffload},
     {"include", kInclude, modelled::kInclude},
     {"detail", kDetail},
+    {"plan.methods", kPlanMethod},
+    {"plan.acquire", kAcquire},
 };
 
 inline constexpr NumberField kNumberFields[] = {
@@ -226,6 +232,10 @@ inline constexpr NumberField kNumberFields[] = {
     {"dataset.mean_tokens", kSequenceLength},
     {"dataset.tokens", kDatasetTokens},
     {"dataset.epochs", kEpochs},
+    {"plan.deadline_hours", {0, 1000000}},
+    {"plan.budget", {0, static_cast<std::int64_t>(kMostMoney)}},
+    {"plan.max_gpus", kPlanGpus},
+    {"plan.global_batch", kAccumulation},
     {"pricing.trials", {0, kMostTrials}},
     {"pricing.data_work.hours", {0, static_cast<std::int64_t>(kMostWorkHours)}},
     {"pricing.data_work.rate_per_hour", {0, static_cast<std::int64_t>(kMostMoney)}},

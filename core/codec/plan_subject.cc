@@ -1,0 +1,197 @@
+#include "core/codec/plan_subject.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/codec/request_steps.h"
+#include "core/codec/request_words.h"
+#include "core/cost/bought.h"
+#include "core/cost/rented.h"
+
+namespace tunefit {
+namespace {
+
+/// GPUs of a machine where the request says nothing of it, as in an estimate.
+constexpr std::int64_t kUsualMachine = 8;
+
+Word CheckpointingWord(Checkpointing checkpointing) {
+  switch (checkpointing) {
+    case Checkpointing::kNone:
+      return "none";
+    case Checkpointing::kFull:
+      return "full";
+    case Checkpointing::kSelective:
+      return "selective";
+    case Checkpointing::kOffload:
+      return "offload";
+  }
+  return "none";
+}
+
+void SetMethod(RequestFields& fields, TunedBy method) {
+  const bool is_said = fields.method.kind && *fields.method.kind != "lora";
+  if (is_said) return;  // whatever it is, nothing else was open
+  fields.method.kind = method == TunedBy::kFull ? "full" : "lora";
+  if (fields.quantization.given) return;
+  fields.quantization.given = true;
+  if (method == TunedBy::kQlora) fields.quantization.kind = "nf4";
+}
+
+void SetLayout(ParallelFields& fields, const Layout& layout) {
+  const auto set = [](Field<std::int64_t>& field, std::int64_t ranks) {
+    if (ranks > 1) field = ranks;
+  };
+  fields.gpus = layout.gpus;
+  fields.strategy = words::kStrategy[static_cast<std::size_t>(layout.strategy)];
+  set(fields.tensor, layout.tensor);
+  set(fields.pipeline, layout.pipeline);
+  set(fields.context, layout.context);
+  set(fields.expert, layout.expert);
+  if (fields.offload || !layout.offloads()) return;
+  fields.offload = true;
+  if (layout.offloads_optimizer) fields.offload_optimizer = "cpu";
+  if (layout.offloads_parameters) fields.offload_parameters = "cpu";
+}
+
+bool Has(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+RequestSubject::RequestSubject(const RequestFields& asked, const std::vector<StackSpace>& stacks,
+                               const Catalog& catalog, const Market& market)
+    : asked_(asked), stacks_(stacks), catalog_(catalog), market_(market) {}
+
+RequestFields RequestSubject::FieldsOf(const PlanChoice& choice) const {
+  RequestFields fields = asked_;
+  fields.plan = {};
+  fields.plan_written = nullptr;
+  fields.include.reset();
+  fields.detail.reset();
+  fields.stack = stacks_[static_cast<std::size_t>(choice.stack)].id;
+  SetMethod(fields, choice.method);
+  SetLayout(fields.parallel, choice.layout);
+  if (!fields.checkpointing.kind && !fields.checkpointing.every) {
+    fields.checkpointing.kind = CheckpointingWord(choice.checkpointing);
+  }
+  fields.batch.per_device = choice.batch.per_device;
+  fields.batch.gradient_accumulation = choice.batch.gradient_accumulation;
+  return fields;
+}
+
+RequestFields RequestSubject::FieldsOf(const PlanChoice& choice, const Supply& supply) const {
+  RequestFields fields = FieldsOf(choice);
+  fields.gpu = supply.gpu->id;
+  if (supply.server >= 0) fields.server = market_.servers[static_cast<std::size_t>(supply.server)].id;
+  fields.parallel.gpus_per_node = supply.gpus_per_machine;
+  return fields;
+}
+
+std::optional<Workload> RequestSubject::WorkloadOf(const PlanChoice& choice) {
+  RequestFields fields = FieldsOf(choice);
+  // A bound is of one GPU, whatever the machine holds.
+  fields.server.reset();
+  RequestReading reading = CompleteFields(std::move(fields), catalog_, &market_);
+  if (HasError(reading.issues)) return {};
+  return std::move(reading.workload);
+}
+
+bool RequestSubject::IsWished(const CatalogGpu& row) const {
+  const PlanFields& plan = asked_.plan;
+  if (asked_.gpu && catalog_.FindGpu(*asked_.gpu) != &row.gpu) return false;
+  if (plan.ecc_required.value_or(false) && !row.has_ecc()) return false;
+  if (!plan.gpus) return true;
+  return std::any_of(plan.gpus->begin(), plan.gpus->end(),
+                     [&](Word name) { return catalog_.FindGpu(name) == &row.gpu; });
+}
+
+std::optional<Wiring> RequestSubject::WiringOf(const CatalogGpu& row, const Supply& supply) const {
+  RequestReading reading;
+  reading.completed.gpu = row.gpu.id;
+  reading.completed.interconnect = asked_.interconnect;
+  if (supply.server >= 0) reading.completed.server = market_.servers[static_cast<std::size_t>(supply.server)].id;
+  reading.completed.parallel.gpus = supply.gpus;
+  reading.completed.parallel.gpus_per_node = supply.gpus_per_machine;
+  FindHardware(reading, catalog_, &market_);
+  if (HasError(reading.issues)) return {};
+  return reading.wiring;
+}
+
+void RequestSubject::AddRented(const CatalogGpu& row, Supply supply, std::vector<Supply>& supplies) const {
+  if (asked_.server) return;
+  CostedRun run;
+  run.gpu = &row.gpu;
+  run.time.seconds = Exactly(kSecondsPerHour);
+  run.time.gpus = supply.gpus;
+  run.time.gpus_per_machine = supply.gpus_per_machine;
+  Issues issues;
+  const Currency currency = asked_.prices.currency.value_or(market_.prices.currency);
+  const std::vector<RentedLine> lines = RentedLines(run, market_.prices, asked_.prices, currency, issues);
+  const std::int64_t line = ReferenceLine(lines, asked_.prices);
+  if (line < 0) return;
+  const std::optional<Wiring> wiring = WiringOf(row, supply);
+  if (!wiring) return;
+  supply.by = Acquisition::kRent;
+  supply.wiring = *wiring;
+  supply.price = Exactly(lines[static_cast<std::size_t>(line)].price_per_hour);
+  supplies.push_back(supply);
+}
+
+/// The cheapest machine that takes the cards, or what the market sells where none of ours has a price.
+void RequestSubject::AddBought(const CatalogGpu& row, Supply supply, std::vector<Supply>& supplies) const {
+  supply.by = Acquisition::kBuy;
+  CostedRun run;
+  run.gpu = &row.gpu;
+  run.time.seconds = Exactly(kSecondsPerHour);
+  run.time.gpus = supply.gpus;
+  const Currency currency = asked_.prices.currency.value_or(market_.prices.currency);
+  std::optional<Supply> best;
+  const auto consider = [&](std::int64_t server, std::int64_t gpus_per_machine) {
+    supply.server = server;
+    supply.gpus_per_machine = run.time.gpus_per_machine = gpus_per_machine;
+    Machine machine;
+    run.machine = nullptr;
+    if (server >= 0) {
+      machine = MachineOf(market_.servers[static_cast<std::size_t>(server)], catalog_);
+      run.machine = &machine;
+    }
+    const std::optional<Purchase> purchase = PurchaseOf(run, market_.prices, asked_.prices, currency);
+    if (!purchase || (best && best->price.expected <= purchase->price.expected)) return;
+    const std::optional<Wiring> wiring = WiringOf(row, supply);
+    if (!wiring) return;
+    supply.wiring = *wiring;
+    supply.price = purchase->price;
+    best = supply;
+  };
+  for (std::size_t i = 0; i < market_.servers.size(); ++i) {
+    const CatalogServer& server = market_.servers[i];
+    if (asked_.server && market_.FindServer(*asked_.server) != &server) continue;
+    if (!Has(server.gpus, row.gpu.id)) continue;
+    const std::int64_t held = asked_.parallel.gpus_per_node.value_or(std::min(supply.gpus, server.gpus_max));
+    if (supply.gpus % held == 0) consider(static_cast<std::int64_t>(i), held);
+  }
+  const std::int64_t held = supply.gpus_per_machine = asked_.parallel.gpus_per_node.value_or(kUsualMachine);
+  if (!best && !asked_.server && !asked_.plan.vendor_only.value_or(false)) consider(-1, held);
+  if (best) supplies.push_back(*best);
+}
+
+const std::vector<Supply>& RequestSubject::SuppliesOf(std::int64_t gpus) {
+  const auto known = supplies_.find(gpus);
+  if (known != supplies_.end()) return known->second;
+  std::vector<Supply>& supplies = supplies_[gpus];
+  for (std::size_t i = 0; i < catalog_.gpus.size(); ++i) {
+    const CatalogGpu& row = catalog_.gpus[i];
+    if (!HasRates(row.gpu) || !IsWished(row)) continue;
+    Supply supply;
+    supply.gpu = &row.gpu;
+    supply.gpu_place = static_cast<std::int64_t>(i);
+    supply.gpus = gpus;
+    supply.gpus_per_machine = asked_.parallel.gpus_per_node.value_or(kUsualMachine);
+    AddRented(row, supply, supplies);
+    AddBought(row, supply, supplies);
+  }
+  return supplies;
+}
+
+}  // namespace tunefit

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/memory/estimate.h"
+#include "core/model/workload.h"
+
+namespace tunefit {
+
+/// What would break a run that fits: the first doubling after which it no longer fits for certain. 0 where that is
+/// beyond what is computed.
+struct NextBreak {
+  std::int64_t sequence_length = 0;
+  std::int64_t per_device = 0;
+};
+
+/// `bounds` is what a request may ask for at most.
+NextBreak NextBreakOf(const Workload& workload, const Gpu& gpu, const Overheads& overheads, const SearchBounds& bounds);
+
+}  // namespace tunefit
