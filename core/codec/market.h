@@ -14,12 +14,15 @@ namespace tunefit {
 /// A machine that takes GPUs, bought or rented.
 struct CatalogServer {
   std::string id, name;
+  bool is_sold = false;                       ///< and not an instance of somebody's cloud
+  bool has_maker = false;                     ///< and is no machine of its kind in general
   std::vector<std::string> gpus;              ///< ids of the GPUs that a source names for it
   std::vector<std::string> gpus_unconfirmed;  ///< ids of those of the same form that nobody confirmed
   std::int64_t gpus_max = 0;
   bool joins_by_host = false;           ///< its GPUs reach each other by PCIe, whatever link they have
   double network_bytes_per_second = 0;  ///< one way, of all ports for other machines; 0 where nobody says
   double power_watts = 0;               ///< of the whole machine under load, for planning; 0 where nobody says
+  double memory_bytes = 0;              ///< of the host, at most; 0 where nobody says
   std::string form, cooling;            ///< "rack", "tower" ...; "air", "liquid" ...; empty where nobody says
   std::int64_t height_units = 0;        ///< in a rack; 0 where nobody says
 };

@@ -84,12 +84,15 @@ void ReadServer(const ObjectReader& row, Market& market) {
   CatalogServer server;
   server.id = TextOf(row, "id");
   server.name = TextOf(row, "name");
+  server.is_sold = TextOf(row, "kind") != "instance";
+  server.has_maker = TextOf(row, "maker") != "Generic";
   server.gpus = TextsOf(row, "gpus");
   server.gpus_unconfirmed = TextsOf(row, "gpus_unconfirmed");
   server.gpus_max = row.Count("gpus_max", 1, kMostGpus).value_or(0);
   server.joins_by_host = TextOf(row, "link") == "pcie";
   server.network_bytes_per_second = NumberOf(row, "nic_count") * NumberOf(row, "nic_Gbps") * kGiga / kBitsOfByte;
   server.power_watts = NumberOf(row, "power_W");
+  server.memory_bytes = NumberOf(row, "memory_max_GB") * kGiga;
   server.form = TextOf(row, "form");
   server.cooling = TextOf(row, "cooling");
   server.height_units = static_cast<std::int64_t>(NumberOf(row, "height_U"));

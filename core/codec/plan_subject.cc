@@ -1,6 +1,7 @@
 #include "core/codec/plan_subject.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/codec/request_steps.h"
@@ -13,6 +14,15 @@ namespace {
 
 /// GPUs of a machine where the request says nothing of it, as in an estimate.
 constexpr std::int64_t kUsualMachine = 8;
+
+/// Of a machine's memory, a GPU's part, where nobody says it: what the large clouds put beside a data centre's GPU at
+/// the least (AWS p4d.24xlarge: 1,152 GiB for eight A100), and what a workstation's board takes for one card.
+constexpr double kUsualHostBytesPerGpu = 128e9;
+/// Cards that somebody puts into a machine of his own.
+constexpr std::int64_t kMostLooseCards = 4;
+
+/// Modules of boards (SXM, OAM) and superchips come in machines only.
+bool IsCard(const CatalogGpu& row) { return row.form.starts_with("PCIe") || row.gpu.segment == "desktop"; }
 
 Word CheckpointingWord(Checkpointing checkpointing) {
   switch (checkpointing) {
@@ -106,6 +116,14 @@ bool RequestSubject::IsWished(const CatalogGpu& row) const {
                      [&](Word name) { return catalog_.FindGpu(name) == &row.gpu; });
 }
 
+double RequestSubject::HostBytes(const Supply& supply) const {
+  if (supply.server >= 0) {
+    const double said = market_.servers[static_cast<std::size_t>(supply.server)].memory_bytes;
+    if (said > 0) return said;
+  }
+  return kUsualHostBytesPerGpu * static_cast<double>(std::min(supply.gpus, supply.gpus_per_machine));
+}
+
 std::optional<Wiring> RequestSubject::WiringOf(const CatalogGpu& row, const Supply& supply) const {
   RequestReading reading;
   reading.completed.gpu = row.gpu.id;
@@ -134,6 +152,7 @@ void RequestSubject::AddRented(const CatalogGpu& row, Supply supply, std::vector
   if (!wiring) return;
   supply.by = Acquisition::kRent;
   supply.wiring = *wiring;
+  supply.host_bytes = HostBytes(supply);
   supply.price = Exactly(lines[static_cast<std::size_t>(line)].price_per_hour);
   supplies.push_back(supply);
 }
@@ -157,22 +176,35 @@ void RequestSubject::AddBought(const CatalogGpu& row, Supply supply, std::vector
       run.machine = &machine;
     }
     const std::optional<Purchase> purchase = PurchaseOf(run, market_.prices, asked_.prices, currency);
-    if (!purchase || (best && best->price.expected <= purchase->price.expected)) return;
+    if (!purchase) return;
+    const bool whole = purchase->is_of_machines;
+    const std::int64_t machines = MachinesFor(supply.gpus, gpus_per_machine);
+    const bool loose = server < 0 && IsCard(row) && supply.gpus <= kMostLooseCards;
+    // Cards alone are priced for a machine of their own, or where machines of a data centre have no other price.
+    if (!whole && !loose && (server < 0 || (machines > 1 && row.gpu.segment != "datacenter"))) return;
+    const std::tuple order(!whole, machines, purchase->price.expected);
+    if (best && order >= std::tuple(!best->price_is_whole, MachinesFor(best->gpus, best->gpus_per_machine),
+                                    best->price.expected)) {
+      return;
+    }
     const std::optional<Wiring> wiring = WiringOf(row, supply);
     if (!wiring) return;
     supply.wiring = *wiring;
     supply.price = purchase->price;
+    supply.price_is_whole = whole;
+    supply.host_bytes = HostBytes(supply);
     best = supply;
   };
+  const bool ours = asked_.plan.vendor_only.value_or(false);
   for (std::size_t i = 0; i < market_.servers.size(); ++i) {
     const CatalogServer& server = market_.servers[i];
     if (asked_.server && market_.FindServer(*asked_.server) != &server) continue;
-    if (!Has(server.gpus, row.gpu.id)) continue;
+    if (!server.is_sold || (ours && !server.has_maker) || !Has(server.gpus, row.gpu.id)) continue;
     const std::int64_t held = asked_.parallel.gpus_per_node.value_or(std::min(supply.gpus, server.gpus_max));
     if (supply.gpus % held == 0) consider(static_cast<std::int64_t>(i), held);
   }
-  const std::int64_t held = supply.gpus_per_machine = asked_.parallel.gpus_per_node.value_or(kUsualMachine);
-  if (!best && !asked_.server && !asked_.plan.vendor_only.value_or(false)) consider(-1, held);
+  const std::int64_t held = asked_.parallel.gpus_per_node.value_or(kUsualMachine);
+  if (!asked_.server && !ours && (!best || !best->price_is_whole)) consider(-1, held);
   if (best) supplies.push_back(*best);
 }
 

@@ -29,6 +29,7 @@ class RequestSubject final : public PlanSubject {
   bool IsWished(const CatalogGpu& row) const;
   void AddRented(const CatalogGpu& row, Supply supply, std::vector<Supply>& supplies) const;
   void AddBought(const CatalogGpu& row, Supply supply, std::vector<Supply>& supplies) const;
+  double HostBytes(const Supply& supply) const;
   std::optional<Wiring> WiringOf(const CatalogGpu& row, const Supply& supply) const;
 
   const RequestFields& asked_;

@@ -125,6 +125,7 @@ void Plan::WriteProposal(JsonWriter& writer, const Candidate& candidate, const s
   writer.Text("verdict", VerdictWord(candidate.verdict));
   WriteRange(writer, "total_seconds", candidate.seconds);
   WriteRange(writer, "cost", candidate.cost);
+  writer.Flag("price_is_whole", supply.price_is_whole);
   writer.Text("currency", CurrencyName(question_.asked.prices.currency.value_or(market_.prices.currency)));
   WriteRange(writer, "device_bytes", candidate.device);
   writer.Count("gpus", supply.gpus);

@@ -16,15 +16,9 @@ Range Capped(const Range& wish, const Range& need, double room) {
           std::min(wish.high, std::max(need.high, room))};
 }
 
-/// What the simulated allocator holds.
-struct Simulated {
-  double usually = 0;
-  double at_least = 0;  ///< of a run of varied lengths whose longest batch comes first; else the same
-};
-
 /// MEM-120  The simulated allocator with the spread of measured runs around it, further above it where logits are
 /// large. Never below what is allocated.
-Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, const Simulated& simulated) {
+Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, const SimulatedReserve& simulated) {
   const double usually = simulated.usually;
   const Range range{
       std::min(usually * (1 - overheads.reserved_low_fraction), simulated.at_least), usually,
@@ -37,34 +31,19 @@ Range ReservedRange(const MemoryEstimate& estimate, const Overheads& overheads, 
 /// it, as shares of its length.
 constexpr std::array<double, 3> kShorterBatches = {0.5, 0.75, 0.875};
 
-/// What the allocator is run on.
-struct Plans {
-  std::vector<AllocatorPlan> steps;   ///< of one or more lengths, the one asked for last
-  std::vector<AllocatorPlan> passes;  ///< around it
-};
-
-Plans PlansOf(const TracedRank& rank) {
-  Plans plans;
+/// Of the step at one or more lengths, the one asked for last.
+std::vector<AllocatorPlan> StepPlans(const TracedRank& rank) {
+  std::vector<AllocatorPlan> plans;
   Batch batch = rank.workload.batch;
   const auto longest = static_cast<double>(batch.sequence_length);
   if (batch.Varies() && !rank.workload.habits.loss.longest_first) {
     for (const double share : kShorterBatches) {
       batch.sequence_length = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * longest));
-      plans.steps.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));
+      plans.emplace_back(rank.step, AxesOf(rank.step, rank.workload, batch));
     }
   }
-  plans.steps.emplace_back(rank.step, rank.axes);
-  for (const Pass& pass : rank.passes) plans.passes.emplace_back(pass.step, AxesOf(pass));
+  plans.emplace_back(rank.step, rank.axes);
   return plans;
-}
-
-/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
-/// known of a model too large to simulate. Only the step itself has other micro-batches waiting.
-Simulated SimulatedReserved(const Plans& plans, const AllocatorUse& use, double waiting, double allocated) {
-  double at_least = std::max(allocated, ReservedBytes({&plans.steps.back(), 1}, use) + waiting);
-  for (const AllocatorPlan& pass : plans.passes) at_least = std::max(at_least, ReservedBytes({&pass, 1}, use));
-  if (plans.steps.size() == 1) return {at_least, at_least};
-  return {std::max(at_least, ReservedBytes(plans.steps, use) + waiting), at_least};
 }
 
 Range LibraryBytes(const Gpu* gpu) { return Exactly(2 * BlasWorkspaceBytes(gpu)); }
@@ -79,11 +58,30 @@ Range AllocatedBytes(double live_bytes, const Gpu* gpu, const Overheads& overhea
   return Exactly(live_bytes) + LibraryBytes(gpu) + LiveSpread(live_bytes, overheads);
 }
 
-void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
+/// What the allocator holds after the step and the passes around it: at least what is allocated, which is all that is
+/// known of a model too large to simulate. Only the step itself has other micro-batches waiting.
+SimulatedReserve Reserves::Of(const TracedRank& rank, bool full_card, double workspace_bytes, double allocated_bytes) {
+  for (const Answer& answer : answers_) {
+    if (answer.full_card == full_card && answer.workspace_bytes == workspace_bytes) return answer.reserve;
+  }
+  if (steps_.empty()) {
+    steps_ = StepPlans(rank);
+    for (const Pass& pass : rank.passes) passes_.emplace_back(pass.step, AxesOf(pass));
+  }
+  const AllocatorUse use{rank.workload.habits.expandable_segments, full_card, workspace_bytes};
+  const double waiting = rank.replay.waiting;
+  double at_least = std::max(allocated_bytes, ReservedBytes({&steps_.back(), 1}, use) + waiting);
+  for (const AllocatorPlan& pass : passes_) at_least = std::max(at_least, ReservedBytes({&pass, 1}, use));
+  const double usually = steps_.size() == 1 ? at_least : std::max(at_least, ReservedBytes(steps_, use) + waiting);
+  answers_.push_back({full_card, workspace_bytes, {usually, at_least}});
+  return answers_.back().reserve;
+}
+
+void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* gpu, const Overheads& overheads,
+                  Reserves& reserves) {
   const Workload& workload = rank.workload;
   const double live = estimate.phases.peak_step;
-  AllocatorUse use{.expandable_segments = workload.habits.expandable_segments,
-                   .workspace_bytes = BlasWorkspaceBytes(gpu)};
+  const double workspace = BlasWorkspaceBytes(gpu);
   const Range driver = ContextOf(overheads, gpu != nullptr ? gpu->architecture : "");
   // Cards of one process copy to each other without NCCL.
   const bool uses_nccl = workload.parallel.gpus > 1 && !IsPlaced(workload.parallel);
@@ -93,16 +91,13 @@ void AddOverheads(MemoryEstimate& estimate, const TracedRank& rank, const Gpu* g
   Range paged{0, paged_bytes, paged_bytes};  // managed memory moves to the card where there is room
   estimate.allocated = AllocatedBytes(live, gpu, overheads);
 
-  const Plans plans = PlansOf(rank);
-  const double waiting = rank.replay.waiting;
-  const Simulated simulated = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
+  const SimulatedReserve simulated = reserves.Of(rank, false, workspace, estimate.allocated.expected);
   estimate.simulated_reserved = simulated.usually;
   estimate.reserved = ReservedRange(estimate, overheads, simulated);
   estimate.device = estimate.reserved + context + paged;
   if (gpu != nullptr && estimate.device.high > gpu->usable_bytes) {
     // Before it runs out of memory the allocator gives back every segment that is free as a whole: the holes stay.
-    use.full_card = true;
-    const Simulated least = SimulatedReserved(plans, use, waiting, estimate.allocated.expected);
+    const SimulatedReserve least = reserves.Of(rank, true, workspace, estimate.allocated.expected);
     const Range need = ReservedRange(estimate, overheads, least);
     estimate.reserved = Capped(estimate.reserved, need, gpu->usable_bytes - context.expected);
     // Pages go back to the host before anything else fails: no need of theirs is on the card.

@@ -94,7 +94,7 @@ HostBytes HostBytesOf(const Step& step, const Axes& axes, const Parallel& parall
 }
 
 /// Phases, overheads and ranges: all that depends on batch and length.
-MemoryEstimate EstimateBytes(const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
+MemoryEstimate EstimateBytes(const TracedRank& rank, const Gpu* gpu, const Overheads& overheads, Reserves& reserves) {
   MemoryEstimate estimate;
   estimate.phases = PhasesOf(rank.replay);
   AddPasses(estimate.phases, rank.passes);
@@ -104,8 +104,13 @@ MemoryEstimate EstimateBytes(const TracedRank& rank, const Gpu* gpu, const Overh
   estimate.loss_bytes = LossBytes(rank.step, rank.replay);
   estimate.disk_bytes = CheckpointDiskBytes(rank.step, rank.workload);
   estimate.host = HostBytesOf(rank.step, rank.axes, rank.workload.parallel);
-  AddOverheads(estimate, rank, gpu, overheads);
+  AddOverheads(estimate, rank, gpu, overheads, reserves);
   return estimate;
+}
+
+MemoryEstimate EstimateBytes(const TracedRank& rank, const Gpu* gpu, const Overheads& overheads) {
+  Reserves reserves;
+  return EstimateBytes(rank, gpu, overheads, reserves);
 }
 
 /// The largest value in 1..most for which `fits` holds, given that it holds below any value it holds for; 0 for none.
@@ -131,11 +136,12 @@ TrainedParameters CountTrained(const Workload& workload, const Step& step) {
 
 /// MEM-83  The rank that fills its card most; of equal ones the first.
 const TracedRank& FindBusiest(const std::vector<TracedRank>& job, const Gpu* gpu, const Overheads& overheads,
-                              MemoryEstimate& estimate) {
+                              std::vector<Reserves>& reserves, MemoryEstimate& estimate) {
+  reserves.resize(job.size());
   const TracedRank* busiest = &job.front();
-  estimate = EstimateBytes(*busiest, gpu, overheads);
+  estimate = EstimateBytes(*busiest, gpu, overheads, reserves.front());
   for (std::size_t i = 1; i < job.size(); ++i) {
-    MemoryEstimate other = EstimateBytes(job[i], gpu, overheads);
+    MemoryEstimate other = EstimateBytes(job[i], gpu, overheads, reserves[i]);
     if (other.device.expected <= estimate.device.expected) continue;
     busiest = &job[i];
     estimate = std::move(other);
@@ -157,7 +163,8 @@ MemoryEstimate EstimateMemory(const Workload& workload, const Gpu* gpu, const Ov
 MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<TracedRank>& job, const Gpu* gpu,
                               const Overheads& overheads, Detail detail) {
   MemoryEstimate estimate;
-  const TracedRank& rank = FindBusiest(job, gpu, overheads, estimate);
+  std::vector<Reserves> reserves;
+  const TracedRank& rank = FindBusiest(job, gpu, overheads, reserves, estimate);
   estimate.peak_moment = PeakMoment(rank.step, rank.replay, estimate.phases);
   estimate.parameters = CountTrained(workload, rank.step);
   estimate.recipe = RecipeOf(rank.step, rank.workload);
@@ -177,10 +184,21 @@ MemoryEstimate EstimateMemory(const Workload& workload, const std::vector<Traced
   return estimate;
 }
 
-DeviceUse BusiestDevice(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads) {
+DeviceUse BusiestDevice(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads,
+                        std::vector<Reserves>& reserves) {
   MemoryEstimate estimate;
-  FindBusiest(job, &gpu, overheads, estimate);
+  FindBusiest(job, &gpu, overheads, reserves, estimate);
   return {estimate.device, estimate.disk_bytes};
+}
+
+double HostBytesPerGpu(const std::vector<TracedRank>& job) {
+  double most = 0;
+  for (const TracedRank& rank : job) {
+    const Parallel& parallel = rank.workload.parallel;
+    const auto in_machine = static_cast<double>(std::min(parallel.gpus, parallel.gpus_per_node));
+    most = std::max(most, HostBytesOf(rank.step, rank.axes, parallel).total() / in_machine);
+  }
+  return most;
 }
 
 double LeastDeviceBytes(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads) {

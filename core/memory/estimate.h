@@ -90,6 +90,8 @@ struct MemoryEstimate {
   RecipeBytes recipe;
 };
 
+class Reserves;
+
 enum class Detail : std::uint8_t { kSummary, kFull };
 
 enum class Verdict : std::uint8_t { kFits, kTight, kDoesNotFit };
@@ -110,7 +112,12 @@ struct DeviceUse {
   Range device;
   double disk_bytes = 0;
 };
-DeviceUse BusiestDevice(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads);
+/// `reserves` of the job's ranks at its batch, kept from card to card; made where it is empty.
+DeviceUse BusiestDevice(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads,
+                        std::vector<Reserves>& reserves);
+
+/// A GPU's part of what a machine's memory holds for a traced job, whichever is the busiest.
+double HostBytesPerGpu(const std::vector<TracedRank>& job);
 
 /// Under all that BusiestDevice can say, without running the allocator: over `usable_bytes` the job does not fit.
 double LeastDeviceBytes(const std::vector<TracedRank>& job, const Gpu& gpu, const Overheads& overheads);

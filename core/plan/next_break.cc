@@ -5,17 +5,16 @@
 namespace tunefit {
 namespace {
 
-bool FitsWith(std::vector<TracedRank>& job, const Batch& batch, const Gpu& gpu, const Overheads& overheads) {
+bool MayFit(std::vector<TracedRank>& job, const Batch& batch, const Gpu& gpu, const Overheads& overheads) {
   for (TracedRank& rank : job) SetBatch(rank, batch);
-  if (LeastDeviceBytes(job, gpu, overheads) > gpu.usable_bytes) return false;
-  return JudgeFit(BusiestDevice(job, gpu, overheads).device, gpu.usable_bytes) == Verdict::kFits;
+  return LeastDeviceBytes(job, gpu, overheads) <= gpu.usable_bytes;
 }
 
 /// The first doubling of the number, which is a part of the batch, that does not fit.
 std::int64_t FirstToBreak(std::vector<TracedRank>& job, Batch batch, std::int64_t Batch::*number, std::int64_t most,
                           const Gpu& gpu, const Overheads& overheads) {
   for (batch.*number *= 2; batch.*number <= most; batch.*number *= 2) {
-    if (!FitsWith(job, batch, gpu, overheads)) return batch.*number;
+    if (!MayFit(job, batch, gpu, overheads)) return batch.*number;
   }
   return 0;
 }

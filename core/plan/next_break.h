@@ -7,8 +7,8 @@
 
 namespace tunefit {
 
-/// What would break a run that fits: the first doubling after which it no longer fits for certain. 0 where that is
-/// beyond what is computed.
+/// What breaks a run that fits: the first doubling after which what is alive alone is over the card. 0 where that is
+/// beyond what is computed, or the model was made for.
 struct NextBreak {
   std::int64_t sequence_length = 0;
   std::int64_t per_device = 0;

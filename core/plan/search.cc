@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/cost/rented.h"
+#include "core/memory/device_bytes.h"
 #include "core/memory/moments.h"
 #include "core/time/links.h"
 
@@ -39,9 +40,18 @@ bool RunsOn(const Gpu& gpu, const Workload& workload) {
   return HasRates(gpu) && multiplies && attends;
 }
 
+/// Intel's cards are left out: no published run says how far an estimate of theirs can be trusted.
+bool IsOf(const Gpu& gpu, const StackSpace& stack) {
+  return gpu.vendor == "NVIDIA" || (gpu.vendor == "AMD" && !stack.is_of_nvidia);
+}
+
 double CostOf(const Supply& supply, double seconds) {
   if (supply.by == Acquisition::kBuy) return supply.price.expected;
   return RentCost(Exactly(seconds), supply.price.expected).expected;
+}
+
+double GpusOfMachine(const Supply& supply) {
+  return static_cast<double>(std::min(supply.gpus, supply.gpus_per_machine));
 }
 
 /// Whether a shape fits a card with so many sequences, as far as that was found out.
@@ -156,10 +166,11 @@ std::vector<const Supply*> Search::LiveSupplies(const Shape& shape, const std::v
   Bound& bound = BoundOf(shape);
   for (const Supply& supply : supplies) {
     if (supply.by == Acquisition::kRent ? !wishes_.rents : !wishes_.buys) continue;
-    if (!HasRates(*supply.gpu)) continue;
+    if (!HasRates(*supply.gpu) || !IsOf(*supply.gpu, space_.stacks[static_cast<std::size_t>(shape.stack)])) continue;
     if (bound.workload && !RunsOn(*supply.gpu, *bound.workload)) continue;
     const double seconds = LeastSeconds(bound, supply) / static_cast<double>(supply.gpus);
-    if (IsWorthIt({supply.by, shape.method, true, seconds, CostOf(supply, seconds)})) live.push_back(&supply);
+    if (IsWorthIt({supply.by, shape.method, true, supply.price_is_whole, seconds, CostOf(supply, seconds)}))
+      live.push_back(&supply);
   }
   return live;
 }
@@ -187,16 +198,18 @@ std::vector<Search::Open> Search::TimeOf(const Shape& shape, Workload& workload,
   const double disk_bytes = CheckpointDiskBytes(job.front().step, workload);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     SetJob(workload, job, batches[i]);
+    const double host_bytes_per_gpu = HostBytesPerGpu(job);
     std::optional<JobCounts> counts;
     for (const Supply* supply : supplies) {
       if (LeastDeviceBytes(job, *supply->gpu, *knowledge_.overheads) > supply->gpu->usable_bytes) continue;
+      if (host_bytes_per_gpu * GpusOfMachine(*supply) > supply->host_bytes) continue;
       if (!counts) counts = CountJob(workload, job, dataset_);
       workload.parallel.gpus_per_node = supply->gpus_per_machine;
       TimeEstimate time = EstimateTime(workload, job, *counts, *supply->gpu, supply->wiring, *knowledge_.efficiencies);
       AddOutsideSteps(time, workload, dataset_, disk_bytes, *knowledge_.outside);
       ++computed_;
       const double seconds = time.total_seconds->expected;
-      const Worth worth{supply->by, shape.method, true, seconds, CostOf(*supply, seconds)};
+      const Worth worth{supply->by, shape.method, true, supply->price_is_whole, seconds, CostOf(*supply, seconds)};
       if (IsWorthIt(worth)) open.push_back({supply, i, worth});
     }
     if (!counts) break;
@@ -211,6 +224,7 @@ std::vector<Search::Open> Search::TimeOf(const Shape& shape, Workload& workload,
 void Search::AddFitting(const Shape& shape, Workload& workload, std::vector<TracedRank>& job,
                         const std::vector<MicroBatch>& batches, const std::vector<Open>& open) {
   Fits fits;
+  std::vector<std::vector<Reserves>> reserves(batches.size());
   std::size_t set = batches.size();
   for (const Open& one : open) {
     const Gpu& gpu = *one.supply->gpu;
@@ -218,7 +232,8 @@ void Search::AddFitting(const Shape& shape, Workload& workload, std::vector<Trac
     if (set != one.batch) SetJob(workload, job, batches[one.batch]);
     set = one.batch;
     const DeviceUse* use = fits.Find(one.batch, gpu);
-    if (use == nullptr) use = &fits.Add(one.batch, gpu, BusiestDevice(job, gpu, *knowledge_.overheads));
+    if (use == nullptr)
+      use = &fits.Add(one.batch, gpu, BusiestDevice(job, gpu, *knowledge_.overheads, reserves[one.batch]));
     const Verdict verdict = JudgeFit(use->device, gpu.usable_bytes);
     if (verdict == Verdict::kDoesNotFit) continue;
     Candidate candidate;

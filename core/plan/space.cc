@@ -24,8 +24,6 @@ std::vector<std::int64_t> OneOr(const std::optional<std::int64_t>& said, std::in
   return said ? std::vector<std::int64_t>{*said} : PowersUpTo(most);
 }
 
-bool IsZero(Strategy strategy) { return strategy == Strategy::kZero2 || strategy == Strategy::kZero3; }
-
 /// Every way to divide tensors, layers, sequences and experts, undivided first.
 std::vector<Layout> Divisions(const Space& space, const StackSpace& stack, std::int64_t gpus) {
   const Said& said = space.said;
@@ -50,14 +48,16 @@ std::vector<Layout> Divisions(const Space& space, const StackSpace& stack, std::
   return divisions;
 }
 
-std::vector<Strategy> StrategiesOf(const Space& space, const StackSpace& stack, const Layout& division) {
+std::vector<Strategy> StrategiesOf(const Space& space, const StackSpace& stack, TunedBy method,
+                                   const Layout& division) {
   if (space.said.strategy) return {*space.said.strategy};
   if (division.gpus == 1 || division.gpus == division.tensor * division.pipeline) return {Strategy::kNone};
-  return stack.strategies;
+  return method == TunedBy::kQlora ? stack.quantized : stack.strategies;
 }
 
-/// With what stays on the card, and where that is open, with what does not.
-void AddOffloads(const Space& space, const StackSpace& stack, const Layout& layout, std::vector<Layout>& layouts) {
+/// With what stays on the card, and where that is open, with what does not. DeepSpeed moves no packed weights.
+void AddOffloads(const Space& space, const StackSpace& stack, TunedBy method, const Layout& layout,
+                 std::vector<Layout>& layouts) {
   const auto add = [&](bool optimizer, bool parameters) {
     Layout one = layout;
     one.offloads_optimizer = optimizer;
@@ -68,28 +68,34 @@ void AddOffloads(const Space& space, const StackSpace& stack, const Layout& layo
   const bool is_said = said.offloads_optimizer || said.offloads_parameters;
   if (is_said) return add(said.offloads_optimizer.value_or(false), said.offloads_parameters.value_or(false));
   add(false, false);
-  if (!stack.offloads || !IsZero(layout.strategy)) return;
-  add(true, false);
-  if (layout.strategy == Strategy::kZero3) add(true, true);
+  if (!stack.offloads) return;
+  const bool fsdp = layout.strategy == Strategy::kFsdp || layout.strategy == Strategy::kFsdp2;
+  if (fsdp && method == TunedBy::kQlora) add(true, true);
 }
 
-std::vector<Layout> LayoutsOf(const Space& space, const StackSpace& stack, std::int64_t gpus) {
+/// DeepSpeed keeps on the host what even a single GPU trains.
+void AddDeepSpeedOffloads(const StackSpace& stack, TunedBy method, const Layout& division,
+                          std::vector<Layout>& layouts) {
+  if (!stack.offloads || method == TunedBy::kQlora) return;
+  Layout layout = division;
+  layout.offloads_optimizer = true;
+  layout.strategy = Strategy::kZero2;
+  layouts.push_back(layout);
+  layout.strategy = Strategy::kZero3;
+  layout.offloads_parameters = true;
+  layouts.push_back(layout);
+}
+
+std::vector<Layout> LayoutsOf(const Space& space, const StackSpace& stack, TunedBy method, std::int64_t gpus) {
+  const Said& said = space.said;
   std::vector<Layout> layouts;
   for (const Layout& division : Divisions(space, stack, gpus)) {
-    for (const Strategy strategy : StrategiesOf(space, stack, division)) {
+    for (const Strategy strategy : StrategiesOf(space, stack, method, division)) {
       Layout layout = division;
       layout.strategy = strategy;
-      AddOffloads(space, stack, layout, layouts);
+      AddOffloads(space, stack, method, layout, layouts);
     }
-    // DeepSpeed offloads what a single GPU trains, too.
-    if (gpus == 1 && stack.offloads && !space.said.strategy) {
-      for (const Strategy strategy : {Strategy::kZero2, Strategy::kZero3}) {
-        std::vector<Layout> offloaded;
-        AddOffloads(space, stack, {.gpus = 1, .strategy = strategy}, offloaded);
-        std::copy_if(offloaded.begin(), offloaded.end(), std::back_inserter(layouts),
-                     [](const Layout& layout) { return layout.offloads(); });
-      }
-    }
+    if (!said.strategy && !said.offloads_optimizer) AddDeepSpeedOffloads(stack, method, division, layouts);
   }
   return layouts;
 }
@@ -110,7 +116,7 @@ void AddShapes(const Space& space, std::int64_t gpus, bool offloaded, std::vecto
     for (std::size_t s = 0; s < space.stacks.size(); ++s) {
       const StackSpace& stack = space.stacks[s];
       if (!Holds(stack.methods, method)) continue;
-      for (const Layout& layout : LayoutsOf(space, stack, gpus)) {
+      for (const Layout& layout : LayoutsOf(space, stack, method, gpus)) {
         if (layout.offloads() != offloaded) continue;
         for (const Checkpointing checkpointing : stack.checkpointing) {
           shapes.push_back({method, static_cast<std::int64_t>(s), layout, checkpointing});
@@ -128,16 +134,25 @@ std::vector<StackSpace> PlanStacks() {
   using enum Strategy;
   const std::vector<TunedBy> all = {kFull, kLora, kQlora};
   const std::vector<Checkpointing> usual = {Checkpointing::kNone, Checkpointing::kFull};
-  const std::vector<Checkpointing> selective = {Checkpointing::kNone, Checkpointing::kSelective, Checkpointing::kFull};
+  const std::vector<Strategy> fsdp = {kDdp, kFsdp};
+  const std::vector<Strategy> fsdp2 = {kDdp, kFsdp2};
   return {
-      {"transformers", true, all, {kDdp, kFsdp2, kFsdp, kZero2, kZero3}, usual, false, true},
-      {"unsloth", true, {kLora, kQlora}, {}, {Checkpointing::kNone, Checkpointing::kOffload}, false, false},
-      {"megatron", true, {kFull, kLora}, {kZero1, kDdp}, selective, true, false},
-      {"torchtune", false, all, {kFsdp2, kDdp}, usual, false, false},
-      {"torchtitan", false, {kFull}, {kFsdp2, kDdp}, selective, true, false},
-      {"litgpt", false, all, {kFsdp, kDdp}, usual, false, false},
-      {"llm-foundry", false, all, {kFsdp, kDdp}, usual, false, false},
-      {"deepspeed", false, all, {kZero2, kZero3, kZero1}, usual, false, true},
+      {"transformers", true, all, {kDdp, kZero2, kFsdp2}, fsdp, usual, false, true, false},
+      {"unsloth", true, {kLora, kQlora}, {}, {}, {Checkpointing::kNone, Checkpointing::kOffload}, false, false, true},
+      {"megatron", true, {kFull, kLora}, {kZero1}, {}, usual, true, false, true},
+      {"torchtune", false, all, fsdp2, fsdp2, usual, false, false, false},
+      {"torchtitan",
+       false,
+       {kFull},
+       fsdp2,
+       {},
+       {Checkpointing::kNone, Checkpointing::kSelective, Checkpointing::kFull},
+       true,
+       false,
+       false},
+      {"litgpt", false, all, fsdp, fsdp, usual, false, false, true},
+      {"llm-foundry", false, all, fsdp, fsdp, usual, false, false, false},
+      {"deepspeed", false, all, {kZero2, kZero3, kZero1}, {kZero2}, usual, false, true, false},
   };
 }
 

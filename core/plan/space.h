@@ -17,9 +17,11 @@ struct StackSpace {
   bool is_tried = false;  ///< where the request names no stack
   std::vector<TunedBy> methods;
   std::vector<Strategy> strategies;          ///< of several GPUs; without any it runs on one
+  std::vector<Strategy> quantized;           ///< the same, where the weights are quantized
   std::vector<Checkpointing> checkpointing;  ///< cheapest in time first
   bool divides_layers = false;               ///< tensor, pipeline, context and expert ranks
-  bool offloads = false;                     ///< under ZeRO
+  bool offloads = false;                     ///< under ZeRO and FSDP
+  bool is_of_nvidia = false;                 ///< it runs on no other vendor's cards
 };
 
 /// All stacks of the contract. Where the request names none, plans try three: transformers with PEFT, accelerate and
