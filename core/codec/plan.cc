@@ -19,7 +19,7 @@ RequestFields WithGpus(RequestFields fields) {
 
 }  // namespace
 
-Plan::Plan(std::string_view request, const Catalog& catalog, const Market& market)
+Plan::Plan(std::string_view request, const Catalog& catalog, const Market& market, bool prunes)
     : catalog_(catalog), market_(market), written_(ReadWritten(request)) {
   reading_.issues = written_.issues;
   if (HasError(reading_.issues)) return;
@@ -30,7 +30,8 @@ Plan::Plan(std::string_view request, const Catalog& catalog, const Market& marke
   question_ = QuestionOf(written_.completed, reading_);
   subject_ = std::make_unique<RequestSubject>(question_.asked, question_.space.stacks, catalog, market);
   const Knowledge knowledge{&catalog.overheads, &catalog.efficiencies, &catalog.outside_steps};
-  search_ = std::make_unique<Search>(*subject_, question_.space, question_.wishes, question_.dataset, knowledge);
+  search_ =
+      std::make_unique<Search>(*subject_, question_.space, question_.wishes, question_.dataset, knowledge, prunes);
 }
 
 void Plan::CheckNames() {

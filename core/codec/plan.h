@@ -18,12 +18,14 @@ namespace tunefit {
 /// A plan under way: a request, what it leaves open, and what was found so far. Catalog and market must outlive it.
 class Plan {
  public:
-  Plan(std::string_view request, const Catalog& catalog, const Market& market);
+  /// Without `prunes` every candidate is computed, as tests want it.
+  Plan(std::string_view request, const Catalog& catalog, const Market& market, bool prunes = true);
 
   /// Faults of the request: with an error among them there is nothing to search.
   const Issues& issues() const { return reading_.issues; }
   /// One piece of work, about a millisecond. False once there is none left.
   bool Advance() { return search_->Advance(); }
+  const Search& search() const { return *search_; }
   /// As wasm/tunefit.d.ts describes it. With `done` every proposal has its report.
   std::string Write(bool done);
 

@@ -47,6 +47,14 @@ void SetMethod(RequestFields& fields, TunedBy method) {
   if (method == TunedBy::kQlora) fields.quantization.kind = "nf4";
 }
 
+/// A card without bf16 computes in fp16: adapters over fp16 weights, whole models over fp32 ones, whose gradients the
+/// scaler accepts.
+void SetFp16(RequestFields& fields, TunedBy method) {
+  if (fields.precision.compute || fields.precision.weights) return;
+  fields.precision.compute = "fp16";
+  fields.precision.weights = method == TunedBy::kFull ? "fp32" : "fp16";
+}
+
 void SetLayout(ParallelFields& fields, const Layout& layout) {
   const auto set = [](Field<std::int64_t>& field, std::int64_t ranks) {
     if (ranks > 1) field = ranks;
@@ -71,7 +79,10 @@ bool Has(const std::vector<std::string>& ids, const std::string& id) {
 
 RequestSubject::RequestSubject(const RequestFields& asked, const std::vector<StackSpace>& stacks,
                                const Catalog& catalog, const Market& market)
-    : asked_(asked), stacks_(stacks), catalog_(catalog), market_(market) {}
+    : asked_(asked), stacks_(stacks), catalog_(catalog), market_(market) {
+  const Gpu* gpu = asked.gpu ? catalog.FindGpu(*asked.gpu) : nullptr;
+  needs_fp16_ = gpu != nullptr && !ComputesIn(*gpu, Dtype::kBf16);
+}
 
 RequestFields RequestSubject::FieldsOf(const PlanChoice& choice) const {
   RequestFields fields = asked_;
@@ -81,6 +92,7 @@ RequestFields RequestSubject::FieldsOf(const PlanChoice& choice) const {
   fields.detail.reset();
   fields.stack = stacks_[static_cast<std::size_t>(choice.stack)].id;
   SetMethod(fields, choice.method);
+  if (needs_fp16_) SetFp16(fields, choice.method);
   SetLayout(fields.parallel, choice.layout);
   if (!fields.checkpointing.kind && !fields.checkpointing.every) {
     fields.checkpointing.kind = CheckpointingWord(choice.checkpointing);

@@ -36,6 +36,7 @@ class RequestSubject final : public PlanSubject {
   const std::vector<StackSpace>& stacks_;
   const Catalog& catalog_;
   const Market& market_;
+  bool needs_fp16_ = false;
   std::map<std::int64_t, std::vector<Supply>> supplies_;
 };
 

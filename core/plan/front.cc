@@ -23,7 +23,7 @@ bool Covers(const Worth& a, const Worth& b, const Tolerance& tolerance) {
 
 bool Front::Covers(const Worth& worth) const {
   return std::any_of(candidates_.begin(), candidates_.end(),
-                     [&](const Candidate& there) { return tunefit::Covers(WorthOf(there), worth, kAlike); });
+                     [&](const Candidate& there) { return tunefit::Covers(WorthOf(there), worth, alike_); });
 }
 
 void Front::Add(const Candidate& candidate) {
@@ -31,7 +31,7 @@ void Front::Add(const Candidate& candidate) {
   if (Covers(worth)) return;
   const auto goes = [&](const Candidate& there) {
     const Worth other = WorthOf(there);
-    return tunefit::Covers(worth, other, worth.fits && !other.fits ? kAlike : Tolerance());
+    return tunefit::Covers(worth, other, worth.fits && !other.fits ? alike_ : Tolerance());
   };
   candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), goes), candidates_.end());
   candidates_.push_back(candidate);

@@ -64,6 +64,8 @@ bool Covers(const Worth& a, const Worth& b, const Tolerance& tolerance);
 /// The candidates that no other one covers, in the order in which they were found.
 class Front {
  public:
+  explicit Front(const Tolerance& alike = kAlike) : alike_(alike) {}
+
   /// One that is there is at least as good, or nearly.
   bool Covers(const Worth& worth) const;
   /// Adds what is not covered. What it is better than in everything goes, and what may not fit, where this does and is
@@ -73,6 +75,7 @@ class Front {
   const std::vector<Candidate>& candidates() const { return candidates_; }
 
  private:
+  Tolerance alike_;
   std::vector<Candidate> candidates_;
 };
 

@@ -99,7 +99,8 @@ Search::Search(PlanSubject& subject, Space space, const Wishes& wishes, const Da
       dataset_(dataset),
       knowledge_(knowledge),
       prunes_(prunes),
-      shapes_(ShapesOf(space_)) {}
+      shapes_(ShapesOf(space_)),
+      front_(prunes ? kAlike : Tolerance()) {}
 
 bool Search::Advance() {
   while (next_ < shapes_.size()) {
@@ -168,7 +169,7 @@ std::vector<const Supply*> Search::LiveSupplies(const Shape& shape, const std::v
     if (supply.by == Acquisition::kRent ? !wishes_.rents : !wishes_.buys) continue;
     if (!HasRates(*supply.gpu) || !IsOf(*supply.gpu, space_.stacks[static_cast<std::size_t>(shape.stack)])) continue;
     if (bound.workload && !RunsOn(*supply.gpu, *bound.workload)) continue;
-    const double seconds = LeastSeconds(bound, supply) / static_cast<double>(supply.gpus);
+    const double seconds = prunes_ ? LeastSeconds(bound, supply) / static_cast<double>(supply.gpus) : 0;
     if (IsWorthIt({supply.by, shape.method, true, supply.price_is_whole, seconds, CostOf(supply, seconds)}))
       live.push_back(&supply);
   }
@@ -228,7 +229,7 @@ void Search::AddFitting(const Shape& shape, Workload& workload, std::vector<Trac
   std::size_t set = batches.size();
   for (const Open& one : open) {
     const Gpu& gpu = *one.supply->gpu;
-    if (!IsWorthIt(one.worth) || fits.IsRuledOut(one.batch, gpu)) continue;
+    if (!IsWorthIt(one.worth) || (prunes_ && fits.IsRuledOut(one.batch, gpu))) continue;
     if (set != one.batch) SetJob(workload, job, batches[one.batch]);
     set = one.batch;
     const DeviceUse* use = fits.Find(one.batch, gpu);

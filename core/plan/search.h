@@ -45,8 +45,8 @@ class PlanSubject {
 
 class Search {
  public:
-  /// `subject` and what `knowledge` points to must outlive the search. Without `prunes` every candidate is computed:
-  /// what tests hold the search against.
+  /// `subject` and what `knowledge` points to must outlive the search. Without `prunes` every candidate is computed,
+  /// and the front is exact: what tests hold the search against.
   Search(PlanSubject& subject, Space space, const Wishes& wishes, const Dataset& dataset, const Knowledge& knowledge,
          bool prunes = true);
 
