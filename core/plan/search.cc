@@ -13,17 +13,6 @@
 namespace tunefit {
 namespace {
 
-Batch WithSequences(Batch batch, const MicroBatch& micro_batch) {
-  batch.per_device = micro_batch.per_device;
-  batch.gradient_accumulation = micro_batch.gradient_accumulation;
-  return batch;
-}
-
-void SetJob(Workload& workload, std::vector<TracedRank>& job, const MicroBatch& batch) {
-  workload.batch = WithSequences(workload.batch, batch);
-  for (TracedRank& rank : job) SetBatch(rank, workload.batch);
-}
-
 /// Tensor ranks meet twice in every layer: only a link of their own makes that worth while.
 bool LinksRanks(const Supply& supply, const Layout& layout, const Workload& workload) {
   if (layout.tensor == 1) return true;
@@ -135,28 +124,29 @@ Search::Bound& Search::BoundOf(const Shape& shape) {
   bound.checkpointing = shape.checkpointing;
   const std::vector<MicroBatch> batches = MicroBatchesOf(space_, Layout());
   if (batches.empty()) return bound;
-  bound.workload = subject_.WorkloadOf({shape.method, shape.stack, Layout(), shape.checkpointing, batches.front()});
-  if (!bound.workload) return bound;
-  bound.job = TraceJob(*bound.workload);
-  for (const MicroBatch& batch : batches) {
-    Workload& workload = bound.batches.emplace_back(*bound.workload);
-    SetJob(workload, bound.job, batch);
-    bound.counts.push_back(CountJob(workload, bound.job, dataset_));
+  std::optional<Workload> workload =
+      subject_.WorkloadOf({shape.method, shape.stack, Layout(), shape.checkpointing, batches.front()});
+  if (!workload) return bound;
+  bound.traces.emplace(std::move(*workload), batches);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const TracedShape& traced = bound.traces->At(i);
+    bound.counts.push_back(CountJob(traced.workload, traced.job, dataset_));
   }
   return bound;
 }
 
 /// Of one GPU that holds whatever it is given. Nothing is known where no library runs that: then nothing is ruled out.
 double Search::LeastSeconds(Bound& bound, const Supply& supply) {
-  if (!bound.workload) return 0;
+  if (!bound.traces) return 0;
   const auto place = static_cast<std::size_t>(supply.gpu_place);
   if (bound.seconds.size() <= place) bound.seconds.resize(place + 1, -1);
   double& least = bound.seconds[place];
   if (least >= 0) return least;
   least = std::numeric_limits<double>::max();
   for (std::size_t i = 0; i < bound.counts.size(); ++i) {
+    const TracedShape& traced = bound.traces->At(i);
     const TimeEstimate time =
-        EstimateTime(bound.batches[i], bound.job, bound.counts[i], *supply.gpu, Wiring(), *knowledge_.efficiencies);
+        EstimateTime(traced.workload, traced.job, bound.counts[i], *supply.gpu, Wiring(), *knowledge_.efficiencies);
     least = std::min(least, time.total_seconds->expected);
   }
   return least;
@@ -168,7 +158,7 @@ std::vector<const Supply*> Search::LiveSupplies(const Shape& shape, const std::v
   for (const Supply& supply : supplies) {
     if (supply.by == Acquisition::kRent ? !wishes_.rents : !wishes_.buys) continue;
     if (!HasRates(*supply.gpu) || !IsOf(*supply.gpu, space_.stacks[static_cast<std::size_t>(shape.stack)])) continue;
-    if (bound.workload && !RunsOn(*supply.gpu, *bound.workload)) continue;
+    if (bound.traces && !RunsOn(*supply.gpu, bound.traces->workload())) continue;
     const double seconds = prunes_ ? LeastSeconds(bound, supply) / static_cast<double>(supply.gpus) : 0;
     if (IsWorthIt({supply.by, shape.method, true, supply.price_is_whole, seconds, CostOf(supply, seconds)}))
       live.push_back(&supply);
@@ -186,35 +176,15 @@ void Search::TryShape(const Shape& shape, const std::vector<const Supply*>& supp
     if (RunsOn(*supply->gpu, *workload) && LinksRanks(*supply, shape.layout, *workload)) linked.push_back(supply);
   }
   if (linked.empty()) return;
-  std::vector<TracedRank> job = TraceJob(*workload);
-  const std::vector<Open> open = TimeOf(shape, *workload, job, batches, linked);
-  AddFitting(shape, *workload, job, batches, open);
+  ShapeTraces traces(std::move(*workload), batches);
+  AddFitting(shape, traces, TimeOf(shape, traces, linked));
 }
 
 /// Candidates that would be worth it, if they fit, and that are not too large at first sight: cheapest first.
-std::vector<Search::Open> Search::TimeOf(const Shape& shape, Workload& workload, std::vector<TracedRank>& job,
-                                         const std::vector<MicroBatch>& batches,
+std::vector<Search::Open> Search::TimeOf(const Shape& shape, ShapeTraces& traces,
                                          const std::vector<const Supply*>& supplies) {
   std::vector<Open> open;
-  const double disk_bytes = CheckpointDiskBytes(job.front().step, workload);
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    SetJob(workload, job, batches[i]);
-    const double host_bytes_per_gpu = HostBytesPerGpu(job);
-    std::optional<JobCounts> counts;
-    for (const Supply* supply : supplies) {
-      if (LeastDeviceBytes(job, *supply->gpu, *knowledge_.overheads) > supply->gpu->usable_bytes) continue;
-      if (host_bytes_per_gpu * GpusOfMachine(*supply) > supply->host_bytes) continue;
-      if (!counts) counts = CountJob(workload, job, dataset_);
-      workload.parallel.gpus_per_node = supply->gpus_per_machine;
-      TimeEstimate time = EstimateTime(workload, job, *counts, *supply->gpu, supply->wiring, *knowledge_.efficiencies);
-      AddOutsideSteps(time, workload, dataset_, disk_bytes, *knowledge_.outside);
-      ++computed_;
-      const double seconds = time.total_seconds->expected;
-      const Worth worth{supply->by, shape.method, true, supply->price_is_whole, seconds, CostOf(*supply, seconds)};
-      if (IsWorthIt(worth)) open.push_back({supply, i, worth});
-    }
-    if (!counts) break;
-  }
+  for (std::size_t i = 0; i < traces.batches().size(); ++i) AddTimed(shape, traces.At(i), supplies, open);
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
     return std::tie(a.worth.cost, a.worth.seconds, a.batch, a.supply) <
            std::tie(b.worth.cost, b.worth.seconds, b.batch, b.supply);
@@ -222,34 +192,61 @@ std::vector<Search::Open> Search::TimeOf(const Shape& shape, Workload& workload,
   return open;
 }
 
-void Search::AddFitting(const Shape& shape, Workload& workload, std::vector<TracedRank>& job,
-                        const std::vector<MicroBatch>& batches, const std::vector<Open>& open) {
+void Search::AddTimed(const Shape& shape, TracedShape& traced, const std::vector<const Supply*>& supplies,
+                      std::vector<Open>& open) {
+  Workload& workload = traced.workload;
+  const double disk_bytes = CheckpointDiskBytes(traced.job.front().step, workload);
+  const double host_bytes_per_gpu = HostBytesPerGpu(traced.job);
+  std::optional<JobCounts> counts;
+  for (const Supply* supply : supplies) {
+    const Gpu& gpu = *supply->gpu;
+    if (LeastDeviceBytes(traced.job, gpu, *knowledge_.overheads) > gpu.usable_bytes) continue;
+    if (host_bytes_per_gpu * GpusOfMachine(*supply) > supply->host_bytes) continue;
+    if (!counts) counts = CountJob(workload, traced.job, dataset_);
+    workload.parallel.gpus_per_node = supply->gpus_per_machine;
+    TimeEstimate time = EstimateTime(workload, traced.job, *counts, gpu, supply->wiring, *knowledge_.efficiencies);
+    AddOutsideSteps(time, workload, dataset_, disk_bytes, *knowledge_.outside);
+    ++computed_;
+    const double seconds = time.total_seconds->expected;
+    const Worth worth{supply->by, shape.method, true, supply->price_is_whole, seconds, CostOf(*supply, seconds)};
+    if (IsWorthIt(worth)) open.push_back({supply, traced.batch, worth});
+  }
+}
+
+void Search::AddFitting(const Shape& shape, ShapeTraces& traces, const std::vector<Open>& open) {
   Fits fits;
-  std::vector<std::vector<Reserves>> reserves(batches.size());
-  std::size_t set = batches.size();
   for (const Open& one : open) {
     const Gpu& gpu = *one.supply->gpu;
     if (!IsWorthIt(one.worth) || (prunes_ && fits.IsRuledOut(one.batch, gpu))) continue;
-    if (set != one.batch) SetJob(workload, job, batches[one.batch]);
-    set = one.batch;
+    TracedShape& traced = traces.At(one.batch);
     const DeviceUse* use = fits.Find(one.batch, gpu);
-    if (use == nullptr)
-      use = &fits.Add(one.batch, gpu, BusiestDevice(job, gpu, *knowledge_.overheads, reserves[one.batch]));
-    const Verdict verdict = JudgeFit(use->device, gpu.usable_bytes);
-    if (verdict == Verdict::kDoesNotFit) continue;
-    Candidate candidate;
-    candidate.choice = {shape.method, shape.stack, shape.layout, shape.checkpointing, batches[one.batch]};
-    candidate.supply = *one.supply;
-    candidate.device = use->device;
-    candidate.verdict = verdict;
-    workload.parallel.gpus_per_node = one.supply->gpus_per_machine;
-    TimeEstimate time = EstimateTime(workload, job, gpu, one.supply->wiring, *knowledge_.efficiencies, dataset_);
-    AddOutsideSteps(time, workload, dataset_, use->disk_bytes, *knowledge_.outside);
-    candidate.seconds = *time.total_seconds;
-    candidate.cost = one.supply->by == Acquisition::kBuy ? one.supply->price
-                                                         : RentCost(candidate.seconds, one.supply->price.expected);
+    if (use == nullptr) {
+      std::vector<Reserves>& reserves = traces.ReservesAt(one.batch);
+      use = &fits.Add(one.batch, gpu, BusiestDevice(traced.job, gpu, *knowledge_.overheads, reserves));
+    }
+    if (JudgeFit(use->device, gpu.usable_bytes) == Verdict::kDoesNotFit) continue;
+    const Candidate candidate = CandidateOf(shape, traced, traces.batches()[one.batch], *one.supply, *use);
     if (IsWorthIt(WorthOf(candidate))) front_.Add(candidate);
   }
+}
+
+/// Its checkpoints are those of the busiest GPU, which only the allocator tells: hence the time anew.
+Candidate Search::CandidateOf(const Shape& shape, TracedShape& traced, const MicroBatch& batch, const Supply& supply,
+                              const DeviceUse& use) const {
+  Candidate candidate;
+  candidate.choice = {shape.method, shape.stack, shape.layout, shape.checkpointing, batch};
+  candidate.supply = supply;
+  candidate.device = use.device;
+  candidate.verdict = JudgeFit(use.device, supply.gpu->usable_bytes);
+  Workload& workload = traced.workload;
+  workload.parallel.gpus_per_node = supply.gpus_per_machine;
+  TimeEstimate time =
+      EstimateTime(workload, traced.job, *supply.gpu, supply.wiring, *knowledge_.efficiencies, dataset_);
+  AddOutsideSteps(time, workload, dataset_, use.disk_bytes, *knowledge_.outside);
+  candidate.seconds = *time.total_seconds;
+  const bool buys = supply.by == Acquisition::kBuy;
+  candidate.cost = buys ? supply.price : RentCost(candidate.seconds, supply.price.expected);
+  return candidate;
 }
 
 }  // namespace tunefit

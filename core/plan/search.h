@@ -6,6 +6,7 @@
 
 #include "core/memory/overheads.h"
 #include "core/plan/front.h"
+#include "core/plan/shape_traces.h"
 #include "core/plan/space.h"
 #include "core/time/efficiencies.h"
 #include "core/time/outside_steps.h"
@@ -65,11 +66,9 @@ class Search {
     TunedBy method = TunedBy::kFull;
     std::int64_t stack = 0;
     Checkpointing checkpointing = Checkpointing::kNone;
-    std::optional<Workload> workload;
-    std::vector<TracedRank> job;
-    std::vector<JobCounts> counts;  ///< of each micro-batch
-    std::vector<Workload> batches;  ///< the workload with it
-    std::vector<double> seconds;    ///< of each GPU, by its place; under 0 until it is asked for
+    std::optional<ShapeTraces> traces;  ///< nothing where no library runs it on one GPU
+    std::vector<JobCounts> counts;      ///< at each micro-batch
+    std::vector<double> seconds;        ///< of each GPU, by its place; under 0 until it is asked for
   };
   /// A candidate whose memory is not known yet.
   struct Open {
@@ -83,10 +82,12 @@ class Search {
   bool IsWorthIt(const Worth& worth) const;
   std::vector<const Supply*> LiveSupplies(const Shape& shape, const std::vector<Supply>& supplies);
   void TryShape(const Shape& shape, const std::vector<const Supply*>& supplies);
-  std::vector<Open> TimeOf(const Shape& shape, Workload& workload, std::vector<TracedRank>& job,
-                           const std::vector<MicroBatch>& batches, const std::vector<const Supply*>& supplies);
-  void AddFitting(const Shape& shape, Workload& workload, std::vector<TracedRank>& job,
-                  const std::vector<MicroBatch>& batches, const std::vector<Open>& open);
+  std::vector<Open> TimeOf(const Shape& shape, ShapeTraces& traces, const std::vector<const Supply*>& supplies);
+  void AddTimed(const Shape& shape, TracedShape& traced, const std::vector<const Supply*>& supplies,
+                std::vector<Open>& open);
+  void AddFitting(const Shape& shape, ShapeTraces& traces, const std::vector<Open>& open);
+  Candidate CandidateOf(const Shape& shape, TracedShape& traced, const MicroBatch& batch, const Supply& supply,
+                        const DeviceUse& use) const;
 
   PlanSubject& subject_;
   const Space space_;
