@@ -38,7 +38,7 @@ rm -rf dist/npm
 mkdir -p dist/npm
 cp build/core/* wasm/npm/index.mjs wasm/npm/README.md LICENSE dist/npm/
 cp wasm/tunefit.d.ts dist/npm/index.d.ts
-cp wasm/{request,report,cost}.d.ts dist/npm/
+cp wasm/{request,report,cost,plan}.d.ts dist/npm/
 node scripts/npm_manifest.mjs >dist/npm/package.json
 
 ls -ld dist/site dist/tunefit.html dist/npm

@@ -14,7 +14,7 @@ const manifest = {
   type: "module",
   types: "./index.d.ts",
   exports: { ".": { types: "./index.d.ts", default: "./index.mjs" } },
-  files: ["index.mjs", "index.d.ts", "request.d.ts", "report.d.ts", "cost.d.ts", "tunefit.mjs", "tunefit.wasm",
+  files: ["index.mjs", "index.d.ts", "request.d.ts", "report.d.ts", "cost.d.ts", "plan.d.ts", "tunefit.mjs", "tunefit.wasm",
     "catalog.json", "market.json"],
   engines: { node: ">=18" },
   sideEffects: false,

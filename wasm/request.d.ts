@@ -172,6 +172,30 @@ export interface Request {
    * `tokens` are so many of `mean_tokens`. `epochs` is 1 unless said and may be a fraction.
    */
   dataset?: { examples?: number; mean_tokens?: number; tokens?: number; epochs?: number };
+  /**
+   * Of a plan, which chooses what the request leaves open: method and quantization, stack, GPUs and machines, strategy,
+   * ranks, offload, checkpointing and micro-batch; what the request says stays. An estimate passes it on.
+   */
+  plan?: {
+    /** Left out, all three. */
+    methods?: ("full" | "lora" | "qlora")[];
+    /** Left out, both. */
+    acquire?: ("rent" | "buy")[];
+    /** Ids or aliases of those that may be taken; left out, all of the catalog whose rates are known. */
+    gpus?: string[];
+    deadline_hours?: number;
+    /** To rent, of the run; to buy, of what is bought. In the currency of `pricing`. */
+    budget?: number;
+    /** At most 1,024, which it is where it is left out. */
+    max_gpus?: number;
+    /** Sequences of an update; left out, what `batch` comes to, else 64. */
+    global_batch?: number;
+    ecc_required?: boolean;
+    /** Nothing is rented. */
+    data_in_house?: boolean;
+    /** Only machines of the catalog that have a maker; nothing is rented. */
+    vendor_only?: boolean;
+  };
   /** Own prices and wishes. Amounts are without VAT and in `currency`, which is the vendor's where it is left out; what is
    *  left out otherwise is taken from the catalog, or its line is left out of the report. No price that is paid for
    *  machines may be 0, nor what something is divided by. Where no card or no data is named they are only checked: a

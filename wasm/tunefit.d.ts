@@ -6,6 +6,7 @@
 
 import type { Request } from "./request.d.ts";
 import type { Report } from "./report.d.ts";
+import type { PlanStarted, PlanStep } from "./plan.d.ts";
 
 export type {
   Method, RentalTerm, Request,
@@ -13,6 +14,9 @@ export type {
 export type {
   Cost, CostNote, Dated, Figure,
 } from "./cost.d.ts";
+export type {
+  PlanReason, PlanStarted, PlanStep, Proposal,
+} from "./plan.d.ts";
 export type {
   Assumption, Dtype, Issue, Moment, Overhead, Phases, Range, Report, Term, TermItem, Time, TimeTerm, TimelinePoint,
 } from "./report.d.ts";
@@ -72,6 +76,11 @@ export interface TunefitModule {
   init_market(market: string): string;
   /** Request text to report text. Never throws on any text. */
   estimate(request: string): string;
+  /** Starts to look for what to buy, rent or change. Request text to `PlanStarted` text. Needs both parts of the catalog. */
+  plan_start(request: string): string;
+  /** Goes on for so many milliseconds, and at least for a piece of work. `PlanStep` text. To cancel is not to call again:
+   *  the last four plans are kept. */
+  plan_step(id: number, budget_ms: number): string;
   /** Description text. */
   describe(): string;
 }
@@ -81,6 +90,11 @@ export interface Tunefit {
   /** Answers every value, faults too, and never throws on one. The type is there for requests that are written out: what
    *  `JSON.parse` gives passes as it is, and what is typed `unknown` as `value as Request`. */
   estimate(request: Request): Report;
+  /** A plan from start to end, in one go. */
+  plan(request: Request): PlanStep;
+  /** The same in pieces: between two of them the caller may show what was found, or stop. */
+  planStart(request: Request): PlanStarted;
+  planStep(id: number, budget_ms: number): PlanStep;
   describe(): Description;
 }
 

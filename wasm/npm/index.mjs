@@ -19,20 +19,21 @@ async function load(url) {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** The report for a text that never crossed. Same issue as the core's own. */
-function tooLong(length) {
+/** The issue of a text that never crossed. Same as the core's own. */
+const tooLong = (length) => ({
+  code: "text_too_long",
+  field: "",
+  severity: "error",
+  message: `The request is ${length} characters long; at most ${requestLimit} are read.`,
+  values: { value: length, high: requestLimit },
+});
+
+/** The report without an answer. */
+function invalid(issues) {
   return {
     version: 1,
     status: "invalid",
-    issues: [
-      {
-        code: "text_too_long",
-        field: "",
-        severity: "error",
-        message: `The request is ${length} characters long; at most ${requestLimit} are read.`,
-        values: { value: length, high: requestLimit },
-      },
-    ],
+    issues,
     assumptions: [],
     request: null,
     model: null,
@@ -72,10 +73,28 @@ export async function createTunefit() {
     if (status !== "ok") throw new Error(`The bundled catalog is refused: ${JSON.stringify(issues)}`);
   }
 
+  const textOf = (request) => JSON.stringify(request) ?? "null";
+  const planStart = (request) => {
+    const text = textOf(request);
+    if (text.length > requestLimit) return { status: "invalid", issues: [tooLong(text.length)] };
+    return call("plan_start", text);
+  };
+  const planStep = (id, budgetMs) => call("plan_step", id, budgetMs);
+
   return {
     estimate(request) {
-      const text = JSON.stringify(request) ?? "null";
-      return text.length > requestLimit ? tooLong(text.length) : call("estimate", text);
+      const text = textOf(request);
+      return text.length > requestLimit ? invalid([tooLong(text.length)]) : call("estimate", text);
+    },
+    planStart,
+    planStep,
+    plan(request) {
+      const started = planStart(request);
+      if (started.status !== "ok") return started;
+      for (;;) {
+        const step = planStep(started.id, Infinity);
+        if (step.done !== false) return step;
+      }
     },
     describe: () => call("describe"),
   };
