@@ -27,6 +27,7 @@ cp build/wasm/wasm/tunefit.mjs build/wasm/wasm/tunefit.wasm build/wasm/catalog/{
 
 vite --outDir ../dist/site
 cp -r build/core dist/site/core
+cp build/wasm/wasm/first.mjs build/wasm/wasm/first.wasm dist/site/core/
 echo "Building the accuracy report (a native build, minutes the first time)"
 quietly scripts/validate.sh dist/site/accuracy.json
 [ "${1:-}" = site ] && exit

@@ -42,8 +42,8 @@ async function parts() {
   const factory = embedded();
   if (factory) return { factory, wasmBinary: bytesOf(embeddedText("wasm")), catalog: embeddedText("catalog") };
   const [glue, wasmResponse, catalogResponse] = await Promise.all([
-    import(/* @vite-ignore */ url("tunefit.mjs")),
-    load(url("tunefit.wasm")),
+    import(/* @vite-ignore */ url("first.mjs")),
+    load(url("first.wasm")),
     load(url("catalog.json")),
   ]);
   const [buffer, text] = await Promise.all([wasmResponse.arrayBuffer(), catalogResponse.text()]);
