@@ -308,7 +308,7 @@ export interface Report {
     largest_batch: number | null;
     longest_sequence_tokens: number | null;
   };
-  /** Null without a GPU, and for runs whose time is not modelled yet (a note says so). */
+  /** Null without a GPU, and with one whose speed nobody prints (a note says so). */
   time: Time | null;
   cost: Cost | null;
   /** Not there yet: always empty. */

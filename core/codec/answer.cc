@@ -11,7 +11,7 @@ Answer Ask(const RequestReading& reading, const Catalog& catalog) {
   Answer answer;
   const std::vector<TracedRank> job = TraceJob(reading.workload);
   answer.memory = EstimateMemory(reading.workload, job, reading.gpu, catalog.overheads, detail);
-  if (reading.gpu != nullptr && IsTimed(reading.workload) && HasRates(*reading.gpu)) {
+  if (reading.gpu != nullptr && HasRates(*reading.gpu)) {
     answer.time =
         EstimateTime(reading.workload, job, *reading.gpu, reading.wiring, catalog.efficiencies, reading.dataset);
     AddOutsideSteps(*answer.time, reading.workload, reading.dataset, answer.memory.disk_bytes, catalog.outside_steps);
@@ -49,7 +49,7 @@ void AddCost(RequestReading& reading, const Catalog& catalog, const Market& mark
   run.time.seconds = *answer.time->total_seconds;
   run.time.padded_tokens = length.filled_tokens;
   run.time.trained_tokens = length.trained_tokens;
-  run.time.gpu_busy_share = BusyShare(*answer.time);
+  run.time.gpu_busy_share = BusyShare(*answer.time, reading.workload.parallel);
   run.time.gpus = reading.workload.parallel.gpus;
   run.time.gpus_per_machine = reading.workload.parallel.gpus_per_node;
   run.model = ModelForServices(reading.workload);

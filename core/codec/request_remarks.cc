@@ -201,8 +201,6 @@ void NoteUnused(RequestReading& reading) {
   if (has_data && reading.workload.rollout.is_apart()) {
     left_out("rollout.engine_gpus", "The cost of such a run leaves out the GPUs of the engine.");
   }
-  if (IsTimed(reading.workload)) return;
-  left_out("parallel.strategy", "The time of such a run is not modelled yet.");
 }
 
 /// The checkpoint is stored in another method than the request names.

@@ -80,8 +80,8 @@ struct Parallel {
   constexpr bool offloads_parameters() const { return parameter_device != OffloadDevice::kNone; }
   /// Ranks that train the same part of the model; context ranks hold equal weights.
   constexpr std::int64_t DataRanks() const { return gpus / (tensor * pipeline); }
-  /// Those of them that take rows of their own.
-  constexpr std::int64_t RowRanks() const { return DataRanks() / context; }
+  /// Those of them that take rows of their own; the cards of one process share its rows.
+  constexpr std::int64_t RowRanks() const { return strategy == Strategy::kDeviceMap ? 1 : DataRanks() / context; }
   /// Ranks over which the strategy divides states, gradients and parameters.
   constexpr std::int64_t Shards() const { return shard > 0 ? shard : DataRanks(); }
   /// Copies of the model that are divided so: hybrid sharding reduces gradients among them, too.

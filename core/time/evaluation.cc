@@ -27,7 +27,7 @@ double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>
   if (evaluation.per_device == 0 || evaluation.examples == 0) return 0;
   const Parallel& parallel = workload.parallel;
   const Clock clock(workload, gpu, fabric, efficiencies);
-  double slowest = 0;
+  double of_batch = 0;
   double examples = static_cast<double>(evaluation.examples);
   for (const TracedRank& rank : job) {
     Workload evaluated = rank.workload;
@@ -36,14 +36,15 @@ double EvaluationSeconds(const Workload& workload, const std::vector<TracedRank>
     const MicroBatchWork work = WorkOf(pass.step, AxesOf(pass), static_cast<double>(parallel.context));
     StepTime time;
     clock.AddMicroBatch(work, time);
-    slowest = std::max(slowest, clock.WithGathers(work, time));
+    const double seconds = clock.WithGathers(work, time);
+    of_batch = IsPlaced(parallel) ? of_batch + seconds : std::max(of_batch, seconds);
   }
   if (HasRollout(workload.task)) {
-    slowest += WritingSeconds(workload, gpu, fabric, efficiencies);
+    of_batch += WritingSeconds(workload, gpu, fabric, efficiencies);
     examples *= static_cast<double>(workload.rollout.generations);
   }
   const std::int64_t at_once = evaluation.per_device * parallel.RowRanks();
-  return std::ceil(examples / static_cast<double>(at_once)) * slowest;
+  return std::ceil(examples / static_cast<double>(at_once)) * of_batch;
 }
 
 }  // namespace tunefit

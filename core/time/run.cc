@@ -161,14 +161,13 @@ void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dat
   estimate.total_seconds = *estimate.total_seconds + estimate.outside->total();
 }
 
-double BusyShare(const TimeEstimate& estimate) {
+double BusyShare(const TimeEstimate& estimate, const Parallel& parallel) {
   double seconds = estimate.run_step_seconds.expected * estimate.run->steps;
   if (estimate.outside) seconds += estimate.outside->evaluation.expected;
-  return BusyShare(estimate.run_step) * seconds / estimate.total_seconds->expected;
+  const double cards = IsPlaced(parallel) ? static_cast<double>(parallel.gpus) : 1;
+  return BusyShare(estimate.run_step) * seconds / (cards * estimate.total_seconds->expected);
 }
 
 bool HasRates(const Gpu& gpu) { return std::max(gpu.peak.fp16, gpu.peak.bf16) > 0; }
-
-bool IsTimed(const Workload& workload) { return !IsPlaced(workload.parallel); }
 
 }  // namespace tunefit

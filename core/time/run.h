@@ -76,11 +76,9 @@ TimeEstimate EstimateTime(const Workload& workload, const std::vector<TracedRank
 void AddOutsideSteps(TimeEstimate& estimate, const Workload& workload, const Dataset& dataset, double checkpoint_bytes,
                      const OutsideRates& rates);
 
-/// TIM-14 of a run, which is known: of its time, in which the GPUs compute. An evaluation keeps them as busy as a step.
-double BusyShare(const TimeEstimate& estimate);
-
-/// Runs whose GPUs work one after another are not modelled yet: layers placed on several cards (device_map).
-bool IsTimed(const Workload& workload);
+/// TIM-14 of a run, which is known: of its time, in which the GPUs compute. An evaluation keeps them as busy as a step;
+/// of the cards of a device_map one works at a time.
+double BusyShare(const TimeEstimate& estimate, const Parallel& parallel);
 
 /// The rate of its matrix units is known.
 bool HasRates(const Gpu& gpu);

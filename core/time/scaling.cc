@@ -15,7 +15,9 @@ constexpr std::int64_t kMostGpus = 1024;
 /// Ascending, each once.
 std::vector<std::int64_t> GpuCounts(const Parallel& parallel) {
   std::vector<std::int64_t> counts;
-  for (std::int64_t gpus = parallel.tensor * parallel.pipeline; gpus <= kMostGpus; gpus *= 2) counts.push_back(gpus);
+  // One process has the cards of its machine.
+  const std::int64_t most = parallel.strategy == Strategy::kDeviceMap ? parallel.gpus_per_node : kMostGpus;
+  for (std::int64_t gpus = parallel.tensor * parallel.pipeline; gpus <= most; gpus *= 2) counts.push_back(gpus);
   const auto place = std::lower_bound(counts.begin(), counts.end(), parallel.gpus);
   if (place == counts.end() || *place != parallel.gpus) counts.insert(place, parallel.gpus);
   return counts;

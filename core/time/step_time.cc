@@ -73,6 +73,18 @@ StepTime TimeRank(const RankCounts& rank, double micro_batches, const Generation
   return time;
 }
 
+/// Of the cards of one process, whose loop is one. Each updates its own layers while the host goes on to the next.
+void AddCard(const StepTime& card, StepTime& step) {
+  step.seconds = 0;
+  for (int i = 0; i < kTimeTermCount; ++i) {
+    const auto term = static_cast<TimeTerm>(i);
+    const bool at_once = term == TimeTerm::kOptimizer || term == TimeTerm::kStep;
+    At(step, term) = at_once ? std::max(step[term], card[term]) : step[term] + card[term];
+    step.seconds += step[term];
+  }
+  step.bound = BoundOf(step);
+}
+
 double Rate(const MatrixRates& rates, Dtype dtype) {
   switch (dtype) {
     case Dtype::kFp8:
@@ -124,8 +136,9 @@ StepCounts CountStep(const Workload& workload, const std::vector<TracedRank>& jo
     model += flops.once();
     hardware += flops.total();
   }
-  const double ranks_of_each =
-      counts.micro_batches * static_cast<double>(parallel.gpus) / static_cast<double>(counts.ranks.size());
+  const double alike =
+      IsPlaced(parallel) ? 1 : static_cast<double>(parallel.gpus) / static_cast<double>(counts.ranks.size());
+  const double ranks_of_each = counts.micro_batches * alike;
   counts.model_flops = model * ranks_of_each;
   counts.hardware_flops = hardware * ranks_of_each;
   return counts;
@@ -136,12 +149,16 @@ StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu&
   const Clock clock(workload, gpu, fabric, efficiencies);
   GenerationTime generation;
   if (counts.rollout) generation = TimeGeneration(*counts.rollout, workload, gpu, fabric, efficiencies);
-  StepTime slowest;
+  StepTime step;
   for (const RankCounts& rank : counts.ranks) {
     const StepTime time = TimeRank(rank, counts.micro_batches, generation, workload, clock, efficiencies);
-    if (time.seconds > slowest.seconds) slowest = time;
+    if (IsPlaced(workload.parallel)) {
+      AddCard(time, step);
+    } else if (time.seconds > step.seconds) {
+      step = time;
+    }
   }
-  return slowest;
+  return step;
 }
 
 double PrintedRate(const Gpu& gpu, Dtype dtype) {

@@ -74,11 +74,11 @@ struct StepTime {
   double operator[](TimeTerm term) const { return terms[static_cast<std::size_t>(term)]; }
 };
 
-/// TIM-11  The slowest rank's step. Every micro-batch waits for products, attention and moved bytes one after another,
-/// or for their launches where these take longer; then for tensor and expert ranks. The pipeline is idle for
-/// (stages - 1) / interleave micro-batches (Narayanan et al. 2021). Of the traffic of data ranks a share is always
-/// waited for, and all that the compute time cannot hide: what every micro-batch sends that of all, what goes once a
-/// step that of the last.
+/// TIM-11  The slowest rank's step; of the cards of a device_map all of them, one after another. Every micro-batch
+/// waits for products, attention and moved bytes one after another, or for their launches where these take longer; then
+/// for tensor and expert ranks. The pipeline is idle for (stages - 1) / interleave micro-batches (Narayanan et al.
+/// 2021). Of the traffic of data ranks a share is always waited for, and all that the compute time cannot hide: what
+/// every micro-batch sends that of all, what goes once a step that of the last.
 StepTime TimeStep(const StepCounts& counts, const Workload& workload, const Gpu& gpu, const Fabric& fabric,
                   const Efficiencies& efficiencies);
 

@@ -17,9 +17,8 @@ using Json = nlohmann::json;
 /// Seconds of one optimizer step, from whatever a source prints; 0 where it prints none of these.
 double StepSeconds(const Json& measured, const Workload& workload) {
   const Parallel& parallel = workload.parallel;
-  const double data = static_cast<double>(parallel.DataRanks()) / static_cast<double>(parallel.context);
-  const double local =
-      static_cast<double>(workload.batch.per_device) * data * static_cast<double>(workload.batch.gradient_accumulation);
+  const Batch& batch = workload.batch;
+  const auto local = static_cast<double>(batch.per_device * batch.gradient_accumulation * parallel.RowRanks());
   const double sequences = NumberOr(measured, "global_batch_sequences", local);
   if (const double seconds = NumberOr(measured, "sec_per_iter", 0); seconds > 0) return seconds;
   if (const double rate = NumberOr(measured, "tokens_per_sec_per_gpu", 0); rate > 0) {

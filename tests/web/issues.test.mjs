@@ -61,9 +61,9 @@ test("a percentage is named as it was typed, and a limit that is nearly nothing 
 });
 
 test("what has no time says so in words of its own, a fault at the same place does not", () => {
-  const note = { ...issue("not_modelled", "parallel.strategy"), severity: "note" };
-  assert.match(told(nl, note).text, /^Hoe lang een run duurt die zo is verdeeld/);
-  assert.doesNotMatch(told(nl, issue("not_modelled", "parallel.strategy", { value: "x" })).text, /Hoe lang/);
+  const note = { ...issue("not_modelled", "hardware.gpu"), severity: "note" };
+  assert.match(told(nl, note).text, /^Hoe snel deze kaart rekent/);
+  assert.doesNotMatch(told(nl, issue("not_modelled", "hardware.gpu", { value: "x" })).text, /Hoe snel/);
 });
 
 test("a machine has no room for so many GPUs, whether it takes one or eight", () => {

@@ -37,7 +37,7 @@ double SecondsOf(const Workload& workload) {
 
 TEST(EvaluationSeconds, AreForwardPassesOverTheExamples) {
   const double products = 2 * 4 * 30 * (2 * kLayer + kHead);
-  const double attention = 4 * 2 * (2 * 2 * 64) * (30 * 31 / 2);  // causal: each token meets those up to itself
+  const double attention = 4 * 2 * (2 * 2 * 64) * (30 * 31 / 2.0);  // causal: each token meets those up to itself
   EXPECT_NEAR(SecondsOf(Evaluates()), 25 * (products + attention) / 1e12, 1e-9 * products / 1e12);
 }
 
@@ -48,6 +48,14 @@ TEST(EvaluationSeconds, AllGpusShareTheExamples) {
   workload.parallel.gpus = 2;
   workload.parallel.strategy = Strategy::kDdp;
   EXPECT_NEAR(SecondsOf(workload), of_one / 2, 1e-9 * of_one);
+}
+
+TEST(EvaluationSeconds, CardsOfADeviceMapAreOneProcess) {
+  Workload workload = Evaluates();
+  const double of_one = SecondsOf(workload);
+  workload.parallel.gpus = 2;
+  workload.parallel.strategy = Strategy::kDeviceMap;
+  EXPECT_NEAR(SecondsOf(workload), of_one, 1e-9 * of_one);
 }
 
 TEST(EvaluationSeconds, WriteTheCompletionsOfPrompts) {

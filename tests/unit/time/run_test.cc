@@ -7,6 +7,7 @@
 
 #include "core/time/row_length.h"
 #include "tests/support/architectures.h"
+#include "tests/unit/time/round_card.h"
 
 namespace tunefit {
 namespace {
@@ -87,6 +88,32 @@ TEST(RunLength, GpusWaitForTheLongestRowOfAll) {
   EXPECT_NEAR(ddp->waited_tokens, 128 + 0.5 * 64, 1) << "they meet once in four micro-batches";
   workload.parallel.strategy = Strategy::kFsdp2;
   EXPECT_NEAR(LengthOf(Examples(1000, 128), workload)->waited_tokens, 128 + 64, 1);
+}
+
+TEST(EstimateTime, CardsOfADeviceMapWorkOneAfterAnother) {
+  Workload workload = test::MakeWorkload(test::SmallSizes());
+  workload.batch = {.per_device = 2, .gradient_accumulation = 3, .sequence_length = 64};
+  const auto timed = [&] {
+    return EstimateTime(workload, TraceJob(workload), test::RoundCard(), {}, test::Ideal(), Examples(600, 64));
+  };
+  const TimeEstimate one = timed();
+  workload.parallel.gpus = 2;
+  workload.parallel.strategy = Strategy::kDeviceMap;
+  const TimeEstimate two = timed();
+  EXPECT_NEAR(two.step[TimeTerm::kMatmul], one.step[TimeTerm::kMatmul], 1e-9 * one.step[TimeTerm::kMatmul]);
+  EXPECT_EQ(two.tokens_per_step, one.tokens_per_step) << "one process";
+  EXPECT_EQ(two.run->steps, one.run->steps);
+  EXPECT_LT(two.step[TimeTerm::kOptimizer], one.step[TimeTerm::kOptimizer]) << "each updates its layers";
+  EXPECT_GE(two.step[TimeTerm::kOptimizer], one.step[TimeTerm::kOptimizer] / 2);
+  const auto flops = [](const TimeEstimate& time, double gpus) {
+    return time.model_flops_utilization * time.step.seconds * gpus;
+  };
+  EXPECT_NEAR(flops(two, 2), flops(one, 1), 1e-9 * flops(one, 1)) << "each counted once";
+  EXPECT_NEAR(BusyShare(one, {}), 1, 1e-9);
+  EXPECT_NEAR(BusyShare(two, workload.parallel), 0.5, 1e-9) << "the other one waits";
+  double terms = 0;
+  for (const double term : two.step.terms) terms += term;
+  EXPECT_NEAR(two.step.seconds, terms, 1e-9 * terms);
 }
 
 TEST(LongestOf, EndsAtTheLimit) {

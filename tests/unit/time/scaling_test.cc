@@ -35,6 +35,17 @@ TEST(ScalingOf, LeavesOutWhatTheLayoutDoesNotDivide) {
   EXPECT_EQ(CountsOf(ScalingOf(workload, RoundCard(), {}, Ideal())).front(), 4);
 }
 
+TEST(ScalingOf, CardsOfADeviceMapAddNoSpeed) {
+  Workload workload = test::MakeWorkload();
+  workload.parallel.strategy = Strategy::kDeviceMap;
+  workload.parallel.gpus = 2;
+  Gpu gpu = RoundCard();
+  gpu.memory_bytes_per_second = 1e30;  // only the update, on all cards at once, is faster
+  const std::vector<ScalingPoint> points = ScalingOf(workload, gpu, {}, Ideal());
+  EXPECT_EQ(CountsOf(points), (std::vector<std::int64_t>{1, 2, 4, 8})) << "of one machine";
+  EXPECT_NEAR(points.back().efficiency, 1.0 / 8, 1e-9);
+}
+
 TEST(ScalingOf, LosesWhatTravels) {
   Workload workload = test::MakeWorkload();
   workload.parallel.strategy = Strategy::kDdp;

@@ -27,8 +27,7 @@ export const boughtKind = ({ machines, gpus }) =>
 
 /** Why there is no time, in words; "" where nobody says. @param {Pick<View, "words" | "answer">} view */
 export function untimed({ words, answer }) {
-  const fields = ["hardware.gpu", "parallel.strategy"];
-  const note = answer?.issues.find(({ code, field }) => code === "not_modelled" && fields.includes(field));
+  const note = answer?.issues.find(({ code, field }) => code === "not_modelled" && field === "hardware.gpu");
   return note ? sentence(note, words, { label: "" }) : "";
 }
 

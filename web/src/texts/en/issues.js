@@ -73,7 +73,6 @@ export const issues = {
   "about.not_modelled.pricing": "Prices count once you say how much data you have: how many examples, or how many tokens in all.",
   "about.not_modelled.hardware.gpu": "How fast this card computes is not known, so there is no time and no cost.",
   "about.not_modelled.rollout.engine_gpus": "The cost leaves out the GPUs that only write completions.",
-  "about.not_modelled.parallel.strategy": "How long a run that is spread like this takes is not worked out yet, nor what it costs.",
   "issue.duplicate_key": "The text names “{value}” twice.",
   "issue.too_deep": "The text is nested too deeply: more than {high} levels.",
   "issue.text_too_long": "The text is too long: {value} characters, where at most {high} are read.",

@@ -70,7 +70,6 @@ export const issues = {
   "about.not_modelled.pricing": "Prijzen tellen mee zodra je zegt hoeveel data je hebt: hoeveel voorbeelden, of hoeveel tokens bij elkaar.",
   "about.not_modelled.hardware.gpu": "Hoe snel deze kaart rekent is niet bekend, dus er is geen tijd en geen prijs.",
   "about.not_modelled.rollout.engine_gpus": "De GPU’s die alleen antwoorden schrijven, tellen niet mee in de kosten.",
-  "about.not_modelled.parallel.strategy": "Hoe lang een run duurt die zo is verdeeld en wat die kost, rekent de rekenhulp nog niet uit.",
   "issue.duplicate_key": "In de tekst staat ‘{value}’ twee keer.",
   "issue.too_deep": "De tekst is te diep genest: meer dan {high} niveaus.",
   "issue.text_too_long": "De tekst is te lang: {value} tekens, terwijl er ten hoogste {high} worden gelezen.",
