@@ -10,7 +10,10 @@ import { vendor } from "./vendor.js";
 /** @typedef {typeof import("./texts/en/time.js").time} TimeTexts */
 /** @typedef {typeof import("./texts/en/cost.js").cost} CostTexts */
 /** @typedef {typeof import("./texts/en/wishes.js").wishes} WishTexts */
-/** @typedef {keyof (FirstTexts & FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts)} TextKey */
+/** @typedef {typeof import("./texts/en/extras.js").extras} ExtraTexts */
+/** @typedef {typeof import("./texts/en/step.js").step} StepTexts */
+/** @typedef {FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts & ExtraTexts & StepTexts} LaterTexts */
+/** @typedef {keyof (FirstTexts & LaterTexts)} TextKey */
 /** @typedef {"en" | "nl"} Lang */
 /** @typedef {ReturnType<typeof createWords>} Words */
 
