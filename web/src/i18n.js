@@ -12,7 +12,9 @@ import { vendor } from "./vendor.js";
 /** @typedef {typeof import("./texts/en/wishes.js").wishes} WishTexts */
 /** @typedef {typeof import("./texts/en/extras.js").extras} ExtraTexts */
 /** @typedef {typeof import("./texts/en/step.js").step} StepTexts */
-/** @typedef {FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts & ExtraTexts & StepTexts} LaterTexts */
+/** @typedef {typeof import("./texts/en/plan.js").plan} PlanTexts */
+/** @typedef {FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts} RunTexts */
+/** @typedef {RunTexts & ExtraTexts & StepTexts & PlanTexts} LaterTexts */
 /** @typedef {keyof (FirstTexts & LaterTexts)} TextKey */
 /** @typedef {"en" | "nl"} Lang */
 /** @typedef {ReturnType<typeof createWords>} Words */

@@ -36,7 +36,8 @@ export const answer = (view) => html`<div
   aria-label=${view.words.t("page.answer")}
   ?data-outdated=${view.outdated}
 >
-  ${dropped(view)} ${verdict(view)} ${figure(view)} ${view.later?.run(view) ?? nothing}
+  ${dropped(view)} ${verdict(view)} ${figure(view)} ${view.later?.plan(view) ?? nothing}
+  ${view.later?.run(view) ?? nothing}
   <div class="two">${view.later?.limits(view) ?? nothing} ${recipe(view)}</div>
   ${view.later?.cards(view) ?? nothing}
   ${lookUps(view)}

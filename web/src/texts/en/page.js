@@ -36,6 +36,7 @@ export const page = {
   "ask.config.open": "Model not listed? Paste its config.json",
   "ask.config.used": "This config is used instead of the list. Empty the box to go back.",
 
+  "verdict.busiest": "busiest of {gpus} {gpu}",
   "verdict.fits": "It fits. The {gpu} keeps about {headroom} free.",
   "verdict.fits.full": "It fits. The allocator will fill the {gpu}, with nothing to spare.",
   "verdict.tight.spare": "Tight. On the {gpu} about {headroom} should stay free, but not in every run.",

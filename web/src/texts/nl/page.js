@@ -36,6 +36,7 @@ export const page = {
   "ask.config.open": "Staat je model er niet bij? Plak de config.json",
   "ask.config.used": "Deze config geldt nu in plaats van de lijst. Maak het vak leeg om terug te gaan.",
 
+  "verdict.busiest": "volste van {gpus} {gpu}",
   "verdict.fits": "Het past. Op de {gpu} blijft ongeveer {headroom} vrij.",
   "verdict.fits.full": "Het past. De allocator vult de {gpu} helemaal; er blijft niets over.",
   "verdict.tight.spare": "Krap. Op de {gpu} zou zo’n {headroom} vrij moeten blijven, maar niet in elke run.",
