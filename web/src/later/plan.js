@@ -11,6 +11,8 @@ import {
 import { comparison } from "./plan_compare.js";
 import { leavesAdaptersOut } from "./plan_request.js";
 import { proposals } from "./plan_table.js";
+import { dateOf } from "./plan_words.js";
+import { staleNote } from "./price_table.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../fields.js").Key} Key */
@@ -110,7 +112,7 @@ function assumed(view, { step }) {
   if (members.length === 0) return nothing;
   const items = members.map(({ field: path, value }) => {
     const key = keyOfPath(path, false) ?? "update";
-    return `${labelOf(path, words)} ${valueText(view, key, Number(value))}`;
+    return `${labelOf(path, words)}: ${valueText(view, key, Number(value))}`;
   });
   return html`<p class="hint">${words.t("plan.assumed", { items: words.format.list(items) })}</p>`;
 }
@@ -153,6 +155,7 @@ export function plan(view) {
     ${outdated ? html`<p class="doubt" data-testid="plan-outdated">${words.t("plan.outdated")}</p>` : nothing}
     <div class="plan-found" ?data-outdated=${outdated}>
       ${found.length ? assumed(view, planner) : nothing}
+      ${staleNote(words, found.flatMap((proposal) => dateOf(proposal) ?? []), "plan-stale")}
       ${proposals(view, planner, "rent", rented)} ${proposals(view, planner, "buy", bought)}
       ${comparison(view, planner, found)}
       ${found.length ? html`<p class="hint">${words.t("plan.note")}</p>` : nothing}

@@ -15,23 +15,23 @@ import { nameOf } from "./planner.js";
 const ranged = (amount, range) => html`<strong>${amount}</strong>${range ? html` <small>${range}</small>` : nothing}`;
 
 /**
- * What is compared, in rows: a name, and what a proposal says of it.
+ * What is compared, in rows: a name, and what a proposal says of it; null where nobody says it.
  * @param {View} view @returns {[string, (proposal: Proposal) => unknown][]}
  */
 function rowsOf(view) {
   const { words } = view;
   const { t, format } = words;
-  const unknown = html`<em>${t("plan.unknown")}</em>`;
-  const missing = { gpus: t("price.bare"), processors: t("plan.bare.processors") };
   /** @param {string | null | undefined} value @param {string} scope */
-  const named = (value, scope) => (value ? words.maybe(`${scope}.${value}`, value) : unknown);
+  const named = (value, scope) => (value ? words.maybe(`${scope}.${value}`, value) : null);
   return [
     [t("plan.way"), ({ acquire }) => t(`plan.way.${acquire}`)],
     [t("plan.hours"), (proposal) => ranged(hours(words, proposal).amount, hours(words, proposal).range)],
     [t("plan.cost"), (proposal) => {
       const known = cost(words, proposal);
       const part = leftOut(proposal);
-      return html`${ranged(known.amount, known.range)}${part ? html` <small>${missing[part]}</small>` : nothing}`;
+      return html`${ranged(known.amount, known.range)}${
+        part ? html` <small>${t(`plan.bare.${part}`)}</small>` : nothing
+      }`;
     }],
     [t("plan.memory"), (proposal) => html`${memory(words, proposal)}${
       proposal.verdict === "tight" ? html` <small>${t("plan.tight")}</small>` : nothing
@@ -44,7 +44,7 @@ function rowsOf(view) {
     [t("card.ecc"), ({ gpu }) => named(gpu.ecc, "card.ecc")],
     [t("plan.duty"), ({ gpu }) => named(gpu.segment, "plan.duty")],
     [t("server.cooling"), ({ server }) => named(server?.cooling, "server.cooling")],
-    [t("plan.free"), ({ server }) => (server ? format.integer(server.gpus_free) : unknown)],
+    [t("plan.free"), ({ server }) => (server ? format.integer(server.gpus_free) : null)],
     [t("path.stack"), (proposal) => stack(view, proposal)],
     [t("plan.division"), (proposal) => division(words, proposal)],
     [t("plan.batch"), (proposal) => update(words, proposal)],
@@ -62,6 +62,10 @@ export function comparison(view, planner, found) {
     planner.compare(nameOf(proposal), false);
     view.show({});
   };
+  // A row that says nothing of any of them is left out: of rented machines nobody knows the cooling.
+  const rows = rowsOf(view)
+    .map(([name, value]) => ({ name, values: chosen.map(value) }))
+    .filter(({ values }) => values.some((value) => value !== null));
   const heading = html`<h4 id=${id} tabindex="-1">${words.t("plan.compare.heading")}</h4>`;
   if (chosen.length === 1) return html`${heading} <p class="caption">${words.t("plan.compare.more")}</p>`;
   return html`${heading}
@@ -82,9 +86,9 @@ export function comparison(view, planner, found) {
           </tr>
         </thead>
         <tbody>
-          ${rowsOf(view).map(([name, value]) => html`<tr>
+          ${rows.map(({ name, values }) => html`<tr>
             <th scope="row">${name}</th>
-            ${chosen.map((proposal) => html`<td>${value(proposal)}</td>`)}
+            ${values.map((value) => html`<td>${value ?? html`<em>${words.t("plan.unknown")}</em>`}</td>`)}
           </tr>`)}
         </tbody>
       </table>

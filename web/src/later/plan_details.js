@@ -2,17 +2,18 @@
 
 import { html, nothing } from "lit";
 
-import { money, oldest } from "./amounts.js";
-import { notesOf } from "./cost.js";
+import { money } from "./amounts.js";
 import { english } from "./fact.js";
-import { isDay } from "./offers.js";
 import { reference } from "./outcome.js";
 import { ageText } from "./price_table.js";
-import { division, offload, stack, update } from "./plan_words.js";
+import { dateOf, division, offload, readOn, stack, update } from "./plan_words.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../contract.d.ts").Proposal} Proposal */
 /** @typedef {[name: string, value: unknown]} Line */
+
+/** Of what is said of a run's cost, that which is of the machines and not of the hours that they work. */
+const ofMachines = ["host_not_included", "processors_not_included", "several_machines", "gpus_idle"];
 
 /** @param {View["words"]} words @param {number | null} watts */
 const power = (words, watts) => (watts === null ? null : `${words.format.integer(watts)}\u00a0W`);
@@ -46,22 +47,25 @@ function machineLines(words, { server, machines }) {
   ];
 }
 
-/** @param {View["words"]} words @param {string | null} date */
-function dateText(words, date) {
-  if (date === null) return "";
-  return words.t("plan.price.read", { date: words.format.day(date), age: isDay(date) ? ageText(words, date) : "" });
+/** Where the amount is from: known once the plan is done. @param {View["words"]} words @param {Proposal} proposal */
+function priceText(words, proposal) {
+  const { acquire, report, currency } = proposal;
+  const date = dateOf(proposal);
+  const line = acquire === "rent" && report?.cost ? reference(report.cost) : undefined;
+  return [
+    line?.provider,
+    line?.term && words.maybe(`price.term.${line.term}`, line.term).toLowerCase(),
+    line && words.t("cost.hour", { price: money(words, line.price_per_hour, currency) }),
+    date && readOn(words, date),
+    date && ageText(words, date),
+  ].filter(Boolean).join(", ");
 }
 
-/** Where the amount is from: known once the plan is done. @param {View["words"]} words @param {Proposal} proposal */
-function priceText(words, { acquire, report, currency }) {
+/** @param {Proposal} proposal */
+function notesOf({ acquire, report }) {
   const cost = report?.cost;
-  if (!cost) return null;
-  if (acquire === "buy") return cost.bought && dateText(words, oldest(cost.bought.prices.map(({ date }) => date)));
-  const line = reference(cost);
-  if (!line) return null;
-  const hour = words.t("cost.hour", { price: money(words, line.price_per_hour, currency) });
-  const term = line.term ? words.maybe(`price.term.${line.term}`, line.term).toLowerCase() : "";
-  return [line.provider, term, hour, dateText(words, line.date)].filter(Boolean).join(", ");
+  const notes = (cost && (acquire === "buy" ? cost.bought : reference(cost))?.notes) ?? [];
+  return notes.filter((note) => ofMachines.includes(note));
 }
 
 /** @param {View} view @param {Proposal} proposal @returns {Line[]} */
@@ -109,14 +113,13 @@ const list = (heading, lines, unknown) => html`<div>
 export function details(view, proposal) {
   const { words } = view;
   const unknown = words.t("plan.unknown");
-  const cost = proposal.report?.cost;
-  const notes = cost && proposal.acquire === "buy" ? notesOf(words, { ...cost, rented: [] }) : [];
   const machineOf = machineLines(words, proposal);
   const breaks = breaksText(words, proposal);
+  const notes = notesOf(proposal).map((note) => html`<p>${words.t(`cost.note.${note}`)}</p>`);
   return html`<div class="plan-details">
     ${list(words.t("plan.card"), cardLines(words, proposal), unknown)}
     ${machineOf.length ? list(words.t("plan.machine"), machineOf, unknown) : nothing}
     ${list(words.t("plan.run"), runLines(view, proposal), unknown)}
-    ${breaks ? html`<p>${breaks}</p>` : nothing} ${notes.map((note) => html`<p>${note}</p>`)}
+    ${breaks ? html`<p>${breaks}</p>` : nothing} ${notes}
   </div>`;
 }

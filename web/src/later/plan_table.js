@@ -6,9 +6,8 @@ import { sign } from "../views/verdict.js";
 import { listed } from "../views/view.js";
 import { details } from "./plan_details.js";
 import { isTaken, taken } from "./plan_request.js";
-import { cards, cost, hours, leftOut, machine, memory, method, title } from "./plan_words.js";
+import { cards, cost, dateOf, hours, leftOut, machine, memory, method, readOn, title } from "./plan_words.js";
 import { nameOf } from "./planner.js";
-import { bareTag } from "./price_table.js";
 
 /** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../contract.d.ts").Proposal} Proposal */
@@ -45,6 +44,9 @@ function headCell(view, proposal) {
   const open = ui.open.includes(name);
   const toggle = () => view.show((now) => ({ open: listed(now.open, name, !open) }));
   const where = machine(view, proposal);
+  const { why } = proposal;
+  // The cheapest of all is that of its method too.
+  const reasons = why.filter((reason) => reason !== "cheapest_of_method" || !why.includes("cheapest"));
   return html`<th scope="row" role="rowheader">
     <button
       type="button"
@@ -54,7 +56,11 @@ function headCell(view, proposal) {
       @click=${toggle}
     >${cards(words, proposal)}</button>
     ${where ? html`<small>${where}</small>` : nothing}
-    ${proposal.why.map((reason) => html`<span class="tag" data-mark="reason">${words.t(`plan.why.${reason}`)}</span> `)}
+    ${reasons.length
+      ? html`<ul class="plan-why">
+          ${reasons.map((reason) => html`<li class="tag" data-mark="reason">${words.t(`plan.why.${reason}`)}</li>`)}
+        </ul>`
+      : nothing}
   </th>`;
 }
 
@@ -62,12 +68,11 @@ function headCell(view, proposal) {
 function costCell(words, proposal) {
   const { amount, range } = cost(words, proposal);
   const missing = leftOut(proposal);
+  const date = dateOf(proposal);
   return html`<td role="cell" class="number amount" data-label=${words.t(`plan.cost.${proposal.acquire}`)}>
     <strong>${amount}</strong> ${range ? html`<small>${range}</small>` : nothing}
-    ${missing === "gpus" ? bareTag(words) : nothing}
-    ${missing === "processors"
-      ? html`<span class="tag" data-mark="covers">${words.t("plan.bare.processors")}</span>`
-      : nothing}
+    ${date ? html`<small>${readOn(words, date)}</small>` : nothing}
+    ${missing ? html`<span class="tag" data-mark="covers">${words.t(`plan.bare.${missing}`)}</span>` : nothing}
   </td>`;
 }
 

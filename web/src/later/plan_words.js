@@ -1,6 +1,8 @@
 // What a proposal is in words: the same in its row, its details and the comparison.
 
-import { duration, money, moneyRange } from "./amounts.js";
+import { duration, money, moneyRange, oldest } from "./amounts.js";
+import { isDay } from "./offers.js";
+import { reference } from "./outcome.js";
 import { serverName } from "./server.js";
 
 /** @typedef {import("../views/view.js").View} View */
@@ -32,9 +34,9 @@ export const cost = (words, { cost: known, currency }) => ({
   range: known.low === known.high ? "" : moneyRange(words, known, currency),
 });
 
-/** "16.8 of 24.0 GiB". @param {View["words"]} words @param {Proposal} proposal */
-export const memory = (words, { device_bytes: { expected }, gpu }) =>
-  words.t("plan.memory.of", { used: words.format.size(expected), usable: words.format.size(gpu.usable_bytes) });
+/** "16.8 of 24 GiB". @param {View["words"]} words @param {Proposal} proposal */
+export const memory = ({ t, format }, { device_bytes: { expected }, gpu }) =>
+  t("plan.memory.of", { used: format.gibibytes(expected), usable: format.gibibytes(gpu.usable_bytes) });
 
 /**
  * Tells a proposal from the others where it is only spoken of.
@@ -52,6 +54,17 @@ export function leftOut({ acquire, price_is_whole: whole, report }) {
   if (!whole) return "gpus";
   return report?.cost?.bought?.notes.includes("processors_not_included") ? "processors" : null;
 }
+
+/** The day of a proposal's price, the oldest of several: known once the plan is done. @param {Proposal} proposal */
+export function dateOf({ acquire, report }) {
+  const prices = report?.cost?.bought?.prices ?? [];
+  if (acquire === "buy") return oldest(prices.map(({ date }) => date));
+  return (report?.cost && reference(report.cost)?.date) ?? null;
+}
+
+/** "read 24 May 2026". @param {View["words"]} words @param {string} date */
+export const readOn = (words, date) =>
+  words.t(isDay(date) ? "cost.read.day" : "cost.read", { date: words.format.day(date) });
 
 /** "Unsloth", by the core's list of stacks. @param {View} view @param {Proposal} proposal */
 export const stack = ({ description }, { request }) =>
