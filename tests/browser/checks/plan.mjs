@@ -142,7 +142,7 @@ export default [
       assert.equal(await tab.evaluate(() => document.querySelector("[data-way=rent]")), null);
       await tab.evaluate(fill, "most", "5000");
       await waitFor(() => document.querySelector("[data-field=most] .fault") !== null);
-      assert.equal(await tab.evaluate(textOf, "[data-field=most] .fault"), "GPUs at most can be 1 to 1,024; 5,000 is outside that.");
+      assert.equal(await tab.evaluate(textOf, "[data-field=most] .fault"), "GPUs (at most) can be 1 to 1,024; 5,000 is outside that.");
       assert.equal(await tab.evaluate(() => document.querySelector("[data-testid=plan-start]").disabled), true);
       await tab.evaluate(fill, "most", "4");
       await tab.evaluate(fill, "budget", "1");

@@ -116,7 +116,7 @@ export const plan = {
   "help.deadline": "The longest that the run may take, from start to end.",
   "field.budget": "For at most",
   "help.budget": "Rented, what the run may cost; bought, what the purchase may cost. Without VAT.",
-  "field.most": "GPUs at most",
+  "field.most": "GPUs (at most)",
   "unit.most.one": "GPU",
   "unit.most.other": "GPUs",
   "help.most": "The most GPUs that the run may use, over all machines. Left open, 1,024.",

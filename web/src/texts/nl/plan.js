@@ -116,7 +116,7 @@ export const plan = {
   "help.deadline": "Hoe lang de run hoogstens mag duren, van begin tot eind.",
   "field.budget": "Voor hoogstens",
   "help.budget": "Bij huren wat de run mag kosten, bij kopen wat de aanschaf mag kosten. Zonder btw.",
-  "field.most": "Hoogstens zoveel GPU’s",
+  "field.most": "GPU’s (maximaal)",
   "unit.most.one": "GPU",
   "unit.most.other": "GPU’s",
   "help.most": "Hoeveel GPU’s de run hoogstens mag gebruiken, over alle machines samen. Laat je het open, dan 1.024.",
