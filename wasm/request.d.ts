@@ -183,6 +183,8 @@ export interface Request {
     acquire?: ("rent" | "buy")[];
     /** Ids or aliases of those that may be taken; left out, all of the catalog whose rates are known. */
     gpus?: string[];
+    /** Names of up to eight models: what the same hardware carries of them is planned, too. Say `hardware` with it. */
+    growth?: string[];
     deadline_hours?: number;
     /** To rent, of the run; to buy, of what is bought. In the currency of `pricing`. */
     budget?: number;
