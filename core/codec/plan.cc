@@ -32,13 +32,12 @@ Plan::Plan(std::string_view request, const Catalog& catalog, const Market& marke
 }
 
 void Plan::AddLine(RequestFields asked, RequestReading& reading, bool prunes) {
-  PlanLine line;
+  PlanLine& line = *lines_.emplace_back(std::make_unique<PlanLine>());
   line.question = QuestionOf(std::move(asked), reading);
   line.subject = std::make_unique<RequestSubject>(line.question.asked, line.question.space.stacks, catalog_, market_);
   const Knowledge knowledge{&catalog_.overheads, &catalog_.efficiencies, &catalog_.outside_steps};
   line.search = std::make_unique<Search>(*line.subject, line.question.space, line.question.wishes,
                                          line.question.dataset, knowledge, prunes);
-  lines_.push_back(std::move(line));
 }
 
 /// What the same hardware carries of other models: all else stays as it is asked.
@@ -56,7 +55,7 @@ void Plan::AddGrowth(bool prunes) {
 
 bool Plan::Advance() {
   while (next_ < lines_.size()) {
-    if (lines_[next_].search->Advance()) return true;
+    if (lines_[next_]->search->Advance()) return true;
     ++next_;
   }
   return false;

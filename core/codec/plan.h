@@ -15,7 +15,8 @@
 
 namespace tunefit {
 
-/// The search for one model: what its request leaves open, and what was found so far.
+/// The search for one model: what its request leaves open, and what was found so far. It stays where it is: its parts
+/// refer to each other.
 struct PlanLine {
   PlanQuestion question;
   std::unique_ptr<RequestSubject> subject;
@@ -33,7 +34,7 @@ class Plan {
   const Issues& issues() const { return reading_.issues; }
   /// One piece of work, about a millisecond. False once there is none left.
   bool Advance();
-  const Search& search() const { return *lines_.front().search; }
+  const Search& search() const { return *lines_.front()->search; }
   /// As wasm/plan.d.ts describes it. With `done` every proposal has its report.
   std::string Write(bool done);
 
@@ -49,7 +50,7 @@ class Plan {
   const Market& market_;
   RequestReading written_;  ///< whose tree all views point into
   RequestReading reading_;
-  std::vector<PlanLine> lines_;  ///< the request's own, and one for each model of `plan.growth`
+  std::vector<std::unique_ptr<PlanLine>> lines_;  ///< the request's own, and one for each model of `plan.growth`
   std::size_t next_ = 0;
 };
 

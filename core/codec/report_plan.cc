@@ -159,7 +159,7 @@ void Plan::WriteGrowth(JsonWriter& writer) const {
   writer.Key("growth");
   writer.BeginList();
   for (std::size_t i = 1; i < lines_.size(); ++i) {
-    const PlanLine& line = lines_[i];
+    const PlanLine& line = *lines_[i];
     const CatalogModel& model = *catalog_.FindModel(*line.question.asked.model);
     writer.BeginObject();
     writer.Text("model", model.id);
@@ -181,12 +181,12 @@ void Plan::WriteGrowth(JsonWriter& writer) const {
 }
 
 std::string Plan::Write(bool done) {
-  const PlanLine& own = lines_.front();
+  const PlanLine& own = *lines_.front();
   std::int64_t seen = 0;
   std::int64_t computed = 0;
-  for (const PlanLine& line : lines_) {
-    seen += line.search->seen();
-    computed += line.search->computed();
+  for (const std::unique_ptr<PlanLine>& line : lines_) {
+    seen += line->search->seen();
+    computed += line->search->computed();
   }
   JsonWriter writer(64000);
   writer.BeginObject();

@@ -23,6 +23,7 @@ export const issues = {
   "issue.unknown_model.nearest": "“{value}” is not in the catalog. Did you mean {nearest}? Otherwise paste the model’s config.json.",
   "issue.unknown_gpu": "“{value}” is not in the catalog. Pick a card from the list.",
   "issue.unknown_gpu.nearest": "“{value}” is not in the catalog. Did you mean {nearest}?",
+  "issue.unknown_plan": "This search is over. Start a new one.",
   "issue.unknown_server": "“{value}” is not in the list of machines. Choose one from it.",
   "issue.unknown_server.nearest": "“{value}” is not in the list of machines. Did you mean {nearest}?",
   "issue.unknown_interconnect": "“{value}” is not in the list of links. Choose one from it.",

@@ -20,6 +20,7 @@ export const issues = {
   "issue.unknown_model.nearest": "‘{value}’ staat niet in de catalogus. Bedoelde je {nearest}? Plak anders de config.json van het model.",
   "issue.unknown_gpu": "‘{value}’ staat niet in de catalogus. Kies een kaart uit de lijst.",
   "issue.unknown_gpu.nearest": "‘{value}’ staat niet in de catalogus. Bedoelde je {nearest}?",
+  "issue.unknown_plan": "Deze zoekopdracht is voorbij. Begin een nieuwe.",
   "issue.unknown_server": "‘{value}’ staat niet in de lijst van machines. Kies er een uit.",
   "issue.unknown_server.nearest": "‘{value}’ staat niet in de lijst van machines. Bedoelde je {nearest}?",
   "issue.unknown_interconnect": "‘{value}’ staat niet in de lijst van verbindingen. Kies er een uit.",
