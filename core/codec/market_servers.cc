@@ -96,6 +96,7 @@ void ReadServer(const ObjectReader& row, Market& market) {
   server.form = TextOf(row, "form");
   server.cooling = TextOf(row, "cooling");
   server.height_units = static_cast<std::int64_t>(NumberOf(row, "height_U"));
+  server.memory_bytes_max = NumberOf(row, "memory_max_GB") * kGiga;
   for (const std::string& gpu : server.gpus_unconfirmed) {
     if (std::find(server.gpus.begin(), server.gpus.end(), gpu) == server.gpus.end()) continue;
     row.Fault("implausible", "gpus_unconfirmed", "holds a GPU that is confirmed", {{"value", gpu}});
