@@ -50,9 +50,9 @@ struct Market {
 /// What core/cost asks of a machine; its host's power follows from that of the hottest card that a source names for it.
 Machine MachineOf(const CatalogServer& server, const Catalog& catalog);
 
-/// Reads the second bundle, `{"meta", "servers", "prices", "switches", "vendor"}`, whose GPUs and sources are those of the first.
-/// All faults are added to `issues`, with the dotted path in the bundle as their field; rules over several values are
-/// looked at in lists without other faults. The answer is only to be used when there are none.
+/// Reads the second bundle, `{"meta", "servers", "prices", "switches", "vendor"}`, whose GPUs and sources are those of
+/// the first. All faults are added to `issues`, with the dotted path in the bundle as their field; rules over several
+/// values are looked at in lists without other faults. The answer is only to be used when there are none.
 Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues);
 
 }  // namespace tunefit
