@@ -153,7 +153,7 @@ export interface Request {
     examples?: number;
     accumulation_steps?: number;
   };
-  /** Parts that cost more to answer. `advice` is not there yet: a note says so. */
+  /** Parts that cost more to answer. `advice` estimates some forty changed requests. */
   include?: ("limits" | "timeline" | "ranks" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";

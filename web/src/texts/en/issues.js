@@ -32,6 +32,7 @@ export const issues = {
   "issue.gpu_not_in_server": "The {server} does not take the {value}. Choose another machine or another card.",
   "issue.gpu_unconfirmed_in_server": "No source confirms that the {server} takes the {value}. Ask before you order.",
   "issue.too_many_gpus_in_server": "The {server} has no room for {value} GPUs: it takes {high} at most.",
+  "issue.no_change_fits": "None of the changes that were tried makes this run fit on the {value}.",
   "issue.parts_differ": "Servers and prices are of {value}, the rest of the catalog of {expected}. Reload the page.",
   "issue.not_a_target": "“{value}” is not among the layers to adapt, and PEFT then refuses it here.",
   "issue.unknown_target_module": "This model has no layer called “{value}”. It has: {known}.",

@@ -29,6 +29,7 @@ export const issues = {
   "issue.gpu_not_in_server": "De {value} gaat niet in de {server}. Kies een andere machine of een andere kaart.",
   "issue.gpu_unconfirmed_in_server": "Geen enkele bron bevestigt dat de {value} in de {server} gaat. Vraag het na voordat je bestelt.",
   "issue.too_many_gpus_in_server": "In de {server} is geen plaats voor {value} GPU’s, ten hoogste voor {high}.",
+  "issue.no_change_fits": "Geen van de geprobeerde aanpassingen maakt dat deze run op de {value} past.",
   "issue.parts_differ": "Servers en prijzen zijn van {value}, de rest van de catalogus van {expected}. Laad de pagina opnieuw.",
   "issue.not_a_target": "‘{value}’ staat niet bij de lagen die een adapter krijgen; PEFT weigert hem hier dan.",
   "issue.unknown_target_module": "Dit model heeft geen laag met de naam ‘{value}’. Wel: {known}.",
