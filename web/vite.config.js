@@ -18,7 +18,7 @@ const bareImports = {
 const vendor = process.env.TUNEFIT_VENDOR ?? fileURLToPath(new URL("../catalog/vendor.json", import.meta.url));
 
 /** What every first answer takes: all but the entry, the languages, and what comes later. @param {string} id */
-const isFirst = (id) => !/\/(index\.html|src\/(main\.js|later\/|texts\/))/.test(id);
+const isFirst = (id) => !/\/(index\.html|src\/(main\.js|later\/|texts\/)|d3-(shape|path)\/)/.test(id);
 
 /**
  * The script that somebody's page names. It holds nothing itself: that page may put a version behind its address, and what

@@ -13,20 +13,27 @@ const read = (name) => readFileSync(new URL(name, dist));
 // The design allows 250 kB. All architectures and shardings brought the module over it, and links, aliases and purposes the
 // catalog's first part to 53 kB; time took 12 more and cost 21. Until the module is smaller again, this keeps the sum from
 // growing further.
-test("the first answer costs 434 kB at most, compressed, and what comes after it 50 kB", () => {
+//
+// What comes after it grew from 50 kB: eight moved there out of the first answer (a step's memory, other cards), and plans
+// took thirteen, texts in both languages among them. The module that plans is loaded when somebody asks for a plan.
+test("the first answer costs 434 kB at most, compressed, what comes after it 70 kB, and the planner 370 kB", () => {
   // Every file counts but the accuracy report, which is read when somebody asks for it.
   const after = ["later.js", "market.json"];
+  const planner = ["tunefit.mjs", "tunefit.wasm"];
   const languages = ["en.js", "nl.js"]; // a reader loads one
   const weights = readdirSync(new URL("site/", dist), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== "accuracy.json")
     .map((entry) => [entry.name, gzipSync(readFileSync(`${entry.parentPath}/${entry.name}`)).length]);
   const total = (counts) => weights.filter(([name]) => counts(name)).reduce((sum, [, weight]) => sum + weight, 0);
   for (const spoken of languages) {
-    const first = total((name) => !after.includes(name) && (name === spoken || !languages.includes(name)));
+    const other = (name) => after.includes(name) || planner.includes(name) || (languages.includes(name) && name !== spoken);
+    const first = total((name) => !other(name));
     assert.ok(first <= 434_000, `${first} bytes with ${spoken}: ${JSON.stringify(weights)}`);
   }
   const later = total((name) => after.includes(name));
-  assert.ok(later > 0 && later <= 50_000, `${later} bytes: ${JSON.stringify(weights)}`);
+  assert.ok(later > 0 && later <= 70_000, `${later} bytes: ${JSON.stringify(weights)}`);
+  const plans = total((name) => planner.includes(name));
+  assert.ok(plans > 0 && plans <= 370_000, `${plans} bytes: ${JSON.stringify(weights)}`);
 });
 
 test("the accuracy report names every row's source and stays light", () => {

@@ -72,6 +72,21 @@ test("every expert field reaches its place", () => {
   });
 });
 
+test("several GPUs and what is wished of a plan reach their place; a card is kept by the plan alone", () => {
+  const request = requestOf(state({
+    stack: "deepspeed", gpus: "16", node: "8", strategy: "zero3", tensor: "2", pipeline: "4", context: "1", expert: "1", states: "cpu", shards: "nvme",
+    methods: "lora", acquire: "rent", deadline: "12,5", budget: "30.000", most: "64", update: "128", ecc: "true", house: "true", maker: "true", keep: "true",
+  }));
+  assert.equal(request.stack, "deepspeed");
+  assert.deepEqual(request.parallel, {
+    gpus: 16, gpus_per_node: 8, strategy: "zero3", tensor: 2, pipeline: 4, context: 1, expert: 1, offload: { optimizer: "cpu", parameters: "nvme" },
+  });
+  assert.deepEqual(request.plan, {
+    methods: ["lora"], acquire: ["rent"], deadline_hours: 12.5, budget: 30000, max_gpus: 64, global_batch: 128, ecc_required: true, data_in_house: true,
+    vendor_only: true,
+  });
+});
+
 test("all linear layers are a word, not a list", () => {
   assert.equal(requestOf(state({ targets: "all-linear" })).method.target_modules, "all-linear");
 });
@@ -103,6 +118,8 @@ test("an issue is shown at the field that it names", () => {
     ["quantization.bits", false, "quant"], ["precision.weights", false, "precision"], ["method", false, "method"], ["hardware.gpu", false, "gpu"],
     ["hardware.server", false, "server"], ["dataset.mean_tokens", false, "mean"], ["pricing.data_work.rate_per_hour", false, "rate"], ["pricing", false, null],
     ["model", false, "model"], ["model.config.hidden_size", true, "config"], ["model", true, "config"], ["", false, null], ["task", false, null],
+    ["parallel.strategy", false, "strategy"], ["parallel.offload.optimizer", false, "states"], ["parallel.shard", false, null], ["stack", false, "stack"],
+    ["plan.deadline_hours", false, "deadline"], ["plan.gpus.0", false, "keep"],
   ];
   for (const [path, pasted, key] of rows) assert.equal(keyOfPath(path, pasted), key, path);
 });

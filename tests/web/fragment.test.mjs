@@ -19,7 +19,9 @@ test("decode(encode(state)) is the state", () => {
     state(), state({ length: "16384", batch: "4", checkpointing: "none" }), state({ method: "full", optimizer: "adamw_torch", precision: "fp32" }),
     state({ targets: "all-linear", save: "embed_tokens,lm_head", rank: "64", dropout: "0.05", quant: "int8", double: "true", varies: "false" }),
     state({ examples: "", mean: "", epochs: "", tokens: "15000000" }), state({ utilisation: "40", provider: "Verda (DataCrunch)", term: "spot", currency: "USD" }),
-    state({ model: "a name & 100% = odd/#?+é", fused: "rope,lora", version: "2025-06" }),
+    state({ model: "a name & 100% = odd/#?+é", fused: "rope,lora", version: "2025-06" }), state({ precision: "fp16" }),
+    state({ stack: "megatron", gpus: "8", node: "4", strategy: "zero3", tensor: "2", pipeline: "2", context: "1", expert: "1", states: "cpu", shards: "none" }),
+    state({ methods: "lora", acquire: "buy", deadline: "12,5", budget: "30.000", most: "16", update: "128", ecc: "true", house: "true", maker: "true", keep: "true" }),
   ];
   for (const wanted of states) {
     const { state: found, dropped } = decodeFragment(`#${encodeFragment(wanted)}`, description);
@@ -41,6 +43,7 @@ test("what cannot be is left out and reported", () => {
     ["batch=1.5", "batch", "invalid"], ["batch=many", "batch", "invalid"], ["length=99999999999", "length", "invalid"],
     ["targets=<script>", "targets", "invalid"], ["config={", "config", "invalid"], ["optimizer=sgd", "optimizer", "invalid"],
     ["model=%E0%A4%A", "model", "invalid"], ["version=soon", "version", "invalid"], ["utilisation=150", "utilisation", "invalid"], ["term=monthly", "term", "invalid"], ["rank", "rank", "invalid"],
+    ["gpus=0", "gpus", "invalid"], ["strategy=magic", "strategy", "invalid"], ["methods=magic", "methods", "invalid"], ["ecc=false", "ecc", "invalid"], ["budget=-1", "budget", "invalid"],
   ];
   for (const [part, key, reason] of rows) {
     const { state: found, dropped } = decodeFragment(`v=1&${part}&length=512`, description);

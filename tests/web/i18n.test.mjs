@@ -41,7 +41,7 @@ test("no text is left in the other language", () => {
     "Adapter (LoRA)", "Adapters", "Attention", "AdamW (PyTorch, foreach)", "Autocast", "Batch", "Batch per GPU", "Buffers", "Checkpoints", "DoRA", "Dropout", "Eager",
     "Embedding", "Embeddings", "FP4 (4 bits)", "FlashAttention 2", "FlashAttention 3", "FlexAttention", "GPU", "Gradient checkpointing", "INT8 (8 bits)", "Logits", "Loss", "MLP",
     "Model", "Moment", "Optimizer", "NF4 (4 bits)", "Packing", "PyTorch SDPA", "Tensor", "backward", "config.json", "exact", "forward", "loss", "nvidia-smi", "optimizer", "token", "tokens", "xFormers",
-    "Community", "Compute capability", "Infinity Fabric", "LoRA", "Machine", "NVLink", "PCIe", "Parameters", "Processor", "Spot", "Xe Link", "rack",
+    "Community", "Compute capability", "Hardware", "Infinity Fabric", "LoRA", "Machine", "Machines", "NVLink", "PCIe", "Parameters", "Processor", "QLoRA", "Spot", "Xe Link", "rack",
     "Data", "Epochs", "Euro", "PUE", "g/kWh", "run", "runs", "{currency}", "{currency}/kWh", "{value} W", "{value} g", "$ {value}", "{form} redundant", "barebone {amounts}", "{count} GPU", "{count} slot", "{count} socket", "{count} sockets", "{value}", "torch.compile", "{count} byte", "{count} bytes", "{count} token", "{count} tokens", "{size}, {architecture}", "",
   ];
   assert.deepEqual([...same].filter((text) => !known.includes(text)), []);
@@ -96,6 +96,20 @@ test("every part of a step, bound, note, extra and state of a cost has its words
   assert.deepEqual(families.toSorted(), kinds[0][1].toSorted());
 });
 
+test("whatever a plan names has its words", () => {
+  const [, reasons] = read("wasm/plan.d.ts").match(/PlanReason =([^;]*);/);
+  const why = [...reasons.matchAll(/"([a-z_]+)"/g)].map(([, id]) => id);
+  const segments = new Set(JSON.parse(read("catalog/gpus.json")).map(({ segment }) => segment));
+  const [, strategies] = read("wasm/request.d.ts").match(/strategy\?: ([^;]*);/);
+  const kinds = [["plan.why", why], ["plan.duty", [...segments]], ["choice.strategy", [...strategies.matchAll(/"([a-z0-9_]+)"/g)].map(([, id]) => id)]];
+  for (const lang of langs) {
+    for (const [prefix, ids] of kinds) {
+      assert.ok(ids.length > 3, prefix);
+      for (const id of ids) assert.ok(createWords(lang).has(`${prefix}.${id}`), `${lang} ${prefix}.${id}`);
+    }
+  }
+});
+
 test("“degene” is somebody: no run and no setting is called so", () => {
   const texts = readdirSync(path.join(root, "web/src/texts/nl")).map((name) => read(`web/src/texts/nl/${name}`)).join("");
   assert.doesNotMatch(texts, /\bdegenen?\b/);
@@ -144,7 +158,8 @@ test("every text is used: its key stands in the source, or it is of a kind that 
     "family.*", "verdict.word.*", "figure.*", "limits.*", "share.*", "link.dropped.*", "recipe.*", "count.*", "cards.show.*",
     "ask.options.*", "grade.*", "confidence.*", "cannot.*", "card.*", "server.*", "machine.*", "price.*",
     "duration.*", "outcome.bought.*", "time.steps.*", "time.saves.*", "time.failures.*", "time.bound.*", "time.family.*", "time.term.*", "cost.bought.*", "cost.machines.*",
-    "cost.part.*", "cost.figure.*", "cost.value.*", "cost.extra.*", "cost.note.*", "cost.even.*",
+    "plan.loading", "plan.looking", "plan.done", "plan.stopped", "plan.way.*", "plan.method.*", "plan.cost.*", "plan.bare.*", "plan.rented.*", "plan.why.*",
+    "plan.duty.*", "plan.free.some.*", "plan.rank.*", "cost.part.*", "cost.figure.*", "cost.value.*", "cost.extra.*", "cost.note.*", "cost.even.*",
   ];
   const made = (key) => kinds.some((kind) => new RegExp(`^${kind.replaceAll(".", "\\.").replace("*", "[A-Za-z0-9_.-]+")}$`).test(key));
   const unused = Object.keys(texts.en).filter((key) => !sources.includes(`"${key}"`) && !made(key));

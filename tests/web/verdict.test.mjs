@@ -19,6 +19,12 @@ test("a card that is filled to the byte has its own sentence", () => {
   assert.match(verdictText({ words: en, answer: answer("tight", -1) }), /short/);
 });
 
+test("of several cards the busiest is spoken of", () => {
+  const several = { ...answer("fits", 2 ** 30), request: { parallel: { gpus: 8 } } };
+  assert.match(verdictText({ words: en, answer: several }), /^It fits\. The busiest of 8 T4 keeps about/);
+  assert.match(verdictText({ words: nl, answer: several }), /^Het past\. Op de volste van 8 T4 /);
+});
+
 test("an input without an answer is never said to fit", () => {
   const told = [{ key: null, severity: "warning", code: "x", text: "Slow." }, { key: "batch", severity: "error", code: "y", text: "Batch is wrong." }];
   const view = { words: en, answer: answer("fits", 1), outdated: true, told };

@@ -1,7 +1,7 @@
 /** The core's contract under short names, and shapes that only the page has. */
 export type {
   Assumption, Cost, CostNote, Dated, Description, Figure, Issue, Moment, Overhead, Range, Report,
-  Request, Term, TermItem, Time, TimeTerm, TimelinePoint, TunefitModule,
+  PlanStep, Proposal, Request, Term, TermItem, Time, TimeTerm, TimelinePoint, TunefitModule,
 } from "../../wasm/tunefit.d.ts";
 
 /** What a person typed or chose: text for every field, "" where it is left to the default. */

@@ -1,5 +1,6 @@
 // The only place that knows how the core is loaded and called. Text in, text out; see wasm/tunefit.d.ts. The catalog
-// comes in two parts: what an estimate needs, and, when the first answer stands, what can be bought or rented.
+// comes in two parts: what an estimate needs, and, when the first answer stands, what can be bought or rented. So does
+// the module: one that estimates, and, when somebody asks for a plan, one that plans too.
 
 import { readFacts, readMarket } from "./facts.js";
 
@@ -7,7 +8,6 @@ import { readFacts, readMarket } from "./facts.js";
 /** @typedef {import("./contract.d.ts").Report} Report */
 /** @typedef {import("./contract.d.ts").Description} Description */
 /** @typedef {import("./facts.js").Facts} Facts */
-/** @typedef {import("./catalog.d.ts").Market} Market */
 /** @typedef {(options: {wasmBinary: Uint8Array}) => Promise<TunefitModule>} Factory */
 
 /** Longest request, in UTF-16 units; a longer one is refused before it is copied into the module. */
@@ -37,17 +37,18 @@ const embedded = () => /** @type {{tunefitCreateCore?: Factory}} */ (globalThis)
 /** What the offline file holds besides. @param {"wasm" | "catalog" | "market"} name */
 const embeddedText = (name) => (embedded() && document.getElementById(`tunefit-${name}`)?.textContent) || "";
 
-/** The three parts of the core: embedded in the offline file, else fetched beside this script. */
-async function parts() {
+/** A part of the catalog: embedded in the offline file, else beside this script. @param {"catalog" | "market"} name */
+const textNamed = async (name) => embeddedText(name) || (await load(url(`${name}.json`))).text();
+
+/** A module, which the offline file has one of. @param {"first" | "tunefit"} name @returns {Promise<TunefitModule>} */
+async function moduleNamed(name) {
   const factory = embedded();
-  if (factory) return { factory, wasmBinary: bytesOf(embeddedText("wasm")), catalog: embeddedText("catalog") };
-  const [glue, wasmResponse, catalogResponse] = await Promise.all([
-    import(/* @vite-ignore */ url("first.mjs")),
-    load(url("first.wasm")),
-    load(url("catalog.json")),
+  if (factory) return factory({ wasmBinary: bytesOf(embeddedText("wasm")) });
+  const [glue, response] = await Promise.all([
+    import(/* @vite-ignore */ url(`${name}.mjs`)),
+    load(url(`${name}.wasm`)),
   ]);
-  const [buffer, text] = await Promise.all([wasmResponse.arrayBuffer(), catalogResponse.text()]);
-  return { factory: /** @type {Factory} */ (glue.default), wasmBinary: new Uint8Array(buffer), catalog: text };
+  return glue.default({ wasmBinary: new Uint8Array(await response.arrayBuffer()) });
 }
 
 /** @typedef {Awaited<ReturnType<typeof startCore>>} Core */
@@ -73,9 +74,19 @@ function accept(part, answer) {
   if (status !== "ok") throw new Refused(part, issues[0]);
 }
 
+/** Does something once; what failed may be tried again. @template T @param {() => Promise<T>} action */
+function once(action) {
+  /** @type {Promise<T> | undefined} */
+  let done;
+  return () =>
+    (done ??= action().catch((error) => {
+      done = undefined;
+      throw error;
+    }));
+}
+
 async function startCore() {
-  const { factory, wasmBinary, catalog } = await parts();
-  const module = await factory({ wasmBinary });
+  const [module, catalog] = await Promise.all([moduleNamed("first"), textNamed("catalog")]);
   accept("catalog", module.init(catalog));
 
   /** @param {string} text @returns {Report} */
@@ -86,14 +97,11 @@ async function startCore() {
     return invalid([{ code: "text_too_long", field: "", severity: "error", message, values }]);
   }
 
-  async function readSecondPart() {
-    const text = embeddedText("market") || (await (await load(url("market.json"))).text());
+  const loadMarketText = once(async () => {
+    const text = await textNamed("market");
     accept("market", module.init_market(text));
-    return readMarket(text);
-  }
-
-  /** @type {Promise<Market> | undefined} */
-  let market;
+    return text;
+  });
   /** @type {Facts | undefined} */
   let facts;
 
@@ -104,12 +112,17 @@ async function startCore() {
     get facts() {
       return (facts ??= readFacts(catalog));
     },
-    /** Servers and prices; what failed may be tried again. @returns {Promise<Market>} */
-    loadMarket: () =>
-      (market ??= readSecondPart().catch((error) => {
-        market = undefined;
-        throw error;
-      })),
+    /** Servers and prices. */
+    loadMarket: once(async () => readMarket(await loadMarketText())),
+    /** The module that plans, both parts of the catalog read: in the offline file the one that is there. */
+    loadPlanner: once(async () => {
+      const market = await loadMarketText();
+      if (embedded()) return module;
+      const full = await moduleNamed("tunefit");
+      accept("catalog", full.init(catalog));
+      accept("market", full.init_market(market));
+      return full;
+    }),
     /** @param {Record<string, unknown>} request */
     estimate: (request) => estimateText(JSON.stringify(request)),
     /** What the core says of a text that is no JSON, where in it. @param {string} text */

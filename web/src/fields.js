@@ -11,7 +11,9 @@
  *   "packing" | "varies" | "rank" | "targets" | "dropout" | "save" | "adapter" | "quant" | "double" | "prepare" |
  *   "precision" | "optimizer" | "attention" | "loss" | "fused" | "version" | "examples" | "mean" | "tokens" |
  *   "epochs" | "currency" | "provider" | "term" | "hourly" | "purchase" | "lifetime" | "residual" | "utilisation" |
- *   "support" | "rack" | "electricity" | "pue" | "grid" | "trials" | "failed" | "work" | "rate"} Key
+ *   "support" | "rack" | "electricity" | "pue" | "grid" | "trials" | "failed" | "work" | "rate" | "stack" | "gpus" |
+ *   "node" | "strategy" | "tensor" | "pipeline" | "context" | "expert" | "states" | "shards" | "methods" | "acquire" |
+ *   "deadline" | "budget" | "most" | "update" | "ecc" | "house" | "maker" | "keep"} Key
  */
 
 /**
@@ -59,13 +61,23 @@ export const fields = [
   { key: "prepare", path: "quantization.prepare_kbit", kind: "choice", start: "", only: "qlora" },
   {
     key: "precision", path: "precision", kind: "choice", start: "",
-    choices: ["bf16-autocast", "fp32-autocast", "bf16", "fp16-autocast", "fp32"],
+    choices: ["bf16-autocast", "fp32-autocast", "bf16", "fp16-autocast", "fp16", "fp32"],
   },
   { key: "optimizer", path: "optimizer", kind: "choice", start: "" },
   { key: "attention", path: "attention", kind: "choice", start: "" },
   { key: "loss", path: "loss", kind: "choice", start: "" },
   { key: "fused", path: "fused_kernels", kind: "list", start: "" },
   { key: "version", path: "stack_version", kind: "text", start: "" },
+  { key: "stack", path: "stack", kind: "choice", start: "" },
+  { key: "gpus", path: "parallel.gpus", kind: "integer", start: "" },
+  { key: "node", path: "parallel.gpus_per_node", kind: "integer", start: "" },
+  { key: "strategy", path: "parallel.strategy", kind: "choice", start: "" },
+  { key: "tensor", path: "parallel.tensor", kind: "integer", start: "" },
+  { key: "pipeline", path: "parallel.pipeline", kind: "integer", start: "" },
+  { key: "context", path: "parallel.context", kind: "integer", start: "" },
+  { key: "expert", path: "parallel.expert", kind: "integer", start: "" },
+  { key: "states", path: "parallel.offload.optimizer", kind: "choice", start: "" },
+  { key: "shards", path: "parallel.offload.parameters", kind: "choice", start: "" },
   { key: "examples", path: "dataset.examples", kind: "integer", start: "10000" },
   {
     key: "mean", path: "dataset.mean_tokens", kind: "amount", start: "500",
@@ -99,10 +111,24 @@ export const fields = [
   { key: "failed", path: "pricing.failed_share", kind: "percent", start: "" },
   { key: "work", path: "pricing.data_work.hours", kind: "amount", start: "" },
   { key: "rate", path: "pricing.data_work.rate_per_hour", kind: "decimal", start: "" },
+  { key: "methods", path: "plan.methods", kind: "choice", start: "" },
+  { key: "acquire", path: "plan.acquire", kind: "choice", start: "" },
+  { key: "deadline", path: "plan.deadline_hours", kind: "decimal", start: "" },
+  { key: "budget", path: "plan.budget", kind: "amount", start: "" },
+  { key: "most", path: "plan.max_gpus", kind: "integer", start: "" },
+  { key: "update", path: "plan.global_batch", kind: "integer", start: "" },
+  { key: "ecc", path: "plan.ecc_required", kind: "choice", start: "", choices: ["true"] },
+  { key: "house", path: "plan.data_in_house", kind: "choice", start: "", choices: ["true"] },
+  { key: "maker", path: "plan.vendor_only", kind: "choice", start: "", choices: ["true"] },
+  { key: "keep", path: "plan.gpus", kind: "choice", start: "", choices: ["true"] },
 ];
 
-/** Fields of prices and wishes: they come with the second part. */
-export const wishes = fields.filter(({ path }) => path.startsWith("pricing.")).map(({ key }) => key);
+/** @param {string} start */
+const under = (start) => fields.filter(({ path }) => path.startsWith(start)).map(({ key }) => key);
+
+/** Fields of prices and wishes, and of what is wished of a plan: they come with the second part. */
+export const wishes = under("pricing.");
+export const planWishes = under("plan.");
 
 /** @param {Kind | undefined} kind */
 export const isNumeric = (kind) => ["integer", "amount", "decimal", "percent"].includes(kind ?? "");
@@ -138,6 +164,7 @@ const precisions = {
   "fp32-autocast": { weights: "fp32", compute: "bf16", autocast: true },
   bf16: { weights: "bf16", compute: "bf16", autocast: false },
   "fp16-autocast": { weights: "fp32", compute: "fp16", autocast: true },
+  fp16: { weights: "fp16", compute: "fp16" },
   fp32: { weights: "fp32", compute: "fp32", autocast: false },
 };
 
@@ -180,6 +207,7 @@ export const listOf = (text) => text.split(/[\s,;]+/).filter(Boolean);
 function valueOf({ key, kind, choices }, text) {
   if (isNumeric(kind)) return numberOrText(text, kind);
   if (kind === "list") return key === "targets" && text === "all-linear" ? text : listOf(text);
+  if (key === "methods" || key === "acquire") return [text];
   return choices?.includes("true") ? text === "true" : text;
 }
 
@@ -196,6 +224,9 @@ function modelOf({ model, config }) {
   return { config: parsed, ...(typeof name === "string" && name ? { name } : {}) };
 }
 
+/** Fields that reach the request by a way of their own; what a plan keeps is its own matter (later/plan_request.js). */
+const elsewhere = ["model", "config", "method", "keep"];
+
 /**
  * The request for what was typed: only what differs from the stack's defaults. A config that is no JSON throws.
  * @param {State} state
@@ -208,7 +239,7 @@ export function requestOf(state) {
   for (const field of fields) {
     const { key, path } = field;
     const text = state[key];
-    if (text.trim() === "" || ["model", "config", "method"].includes(key) || !applies(field, state)) continue;
+    if (text.trim() === "" || elsewhere.includes(key) || !applies(field, state)) continue;
     if (key === "precision") {
       request.precision = precisions[text];
       continue;

@@ -10,7 +10,12 @@ import { vendor } from "./vendor.js";
 /** @typedef {typeof import("./texts/en/time.js").time} TimeTexts */
 /** @typedef {typeof import("./texts/en/cost.js").cost} CostTexts */
 /** @typedef {typeof import("./texts/en/wishes.js").wishes} WishTexts */
-/** @typedef {keyof (FirstTexts & FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts)} TextKey */
+/** @typedef {typeof import("./texts/en/extras.js").extras} ExtraTexts */
+/** @typedef {typeof import("./texts/en/step.js").step} StepTexts */
+/** @typedef {typeof import("./texts/en/plan.js").plan} PlanTexts */
+/** @typedef {FactTexts & MarketTexts & TimeTexts & CostTexts & WishTexts} RunTexts */
+/** @typedef {RunTexts & ExtraTexts & StepTexts & PlanTexts} LaterTexts */
+/** @typedef {keyof (FirstTexts & LaterTexts)} TextKey */
 /** @typedef {"en" | "nl"} Lang */
 /** @typedef {ReturnType<typeof createWords>} Words */
 

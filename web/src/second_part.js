@@ -5,13 +5,14 @@
  * @property {import("./facts.js").Facts} facts  the first part's rows, for display
  * @property {import("./catalog.d.ts").Market | null} market  servers and prices
  * @property {typeof import("./later/index.js") | null} later  what draws all of them
+ * @property {import("./later/planner.js").Planner | null} planner  what is looked for, and what was found
  * @property {Error | null} marketFailure  why the servers and prices did not come
  */
 
 const noFacts = { gpus: new Map(), models: new Map(), purposes: new Map(), sources: new Map() };
 
 /** @type {SecondPart} */
-export const notYet = { facts: noFacts, market: null, later: null, marketFailure: null };
+export const notYet = { facts: noFacts, market: null, later: null, planner: null, marketFailure: null };
 
 /** @param {import("./core_client.js").Core} core @returns {Promise<SecondPart>} */
 export async function loadSecondPart(core) {
@@ -20,6 +21,7 @@ export async function loadSecondPart(core) {
     part.later = await import("./later/index.js");
     part.facts = core.facts;
     part.market = await core.loadMarket();
+    part.planner = new part.later.Planner(core);
   } catch (error) {
     part.marketFailure = error instanceof Error ? error : new Error(String(error));
   }

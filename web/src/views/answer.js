@@ -4,11 +4,9 @@ import { html, nothing } from "lit";
 
 import { Refused } from "../core_client.js";
 import { sentence } from "../issues.js";
-import { cards, limits } from "./extras.js";
 import { figure } from "./figure.js";
 import { assumed, recipe } from "./recipe.js";
 import { dropped, share } from "./share.js";
-import { step } from "./step.js";
 import { terms } from "./terms.js";
 import { verdict } from "./verdict.js";
 
@@ -38,9 +36,10 @@ export const answer = (view) => html`<div
   aria-label=${view.words.t("page.answer")}
   ?data-outdated=${view.outdated}
 >
-  ${dropped(view)} ${verdict(view)} ${figure(view)} ${view.later?.run(view) ?? nothing}
-  <div class="two">${limits(view)} ${recipe(view)}</div>
-  ${cards(view)}
+  ${dropped(view)} ${verdict(view)} ${figure(view)} ${view.later?.plan(view) ?? nothing}
+  ${view.later?.run(view) ?? nothing}
+  <div class="two">${view.later?.limits(view) ?? nothing} ${recipe(view)}</div>
+  ${view.later?.cards(view) ?? nothing}
   ${lookUps(view)}
-  ${terms(view)} ${step(view)} ${assumed(view)} ${share(view)}
+  ${terms(view)} ${view.later?.step(view) ?? nothing} ${assumed(view)} ${share(view)}
 </div>`;

@@ -3,19 +3,20 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import { at, longestOf, wishes } from "../fields.js";
+import { at, longestOf, planWishes, wishes } from "../fields.js";
 import { changed } from "../store.js";
 import { choiceField, defaultOption, describedBy, field, isInvalid, entryField, select } from "./field.js";
 import { onToggle, onValue } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
 
-const beginner = [
+/** Fields that stand elsewhere. */
+const elsewhere = [
   "model", "config", "method", "gpu", "server", "length", "batch", "checkpointing", "examples", "mean", "tokens",
-  "epochs",
+  "epochs", ...wishes, ...planWishes,
 ];
 /** Whether a field is one of these here. @param {import("../fields.js").Key} key */
-const isExpert = (key) => !beginner.includes(key) && !wishes.includes(key);
+const isExpert = (key) => !elsewhere.includes(key);
 
 /**
  * What of the form is open where a state, that of a link, sets something in it.
@@ -143,5 +144,6 @@ export function expert(view) {
       fused(view),
       entryField(view, "version"),
     ])}
+    ${view.later?.several(view) ?? nothing}
   </details>`;
 }

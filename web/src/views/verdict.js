@@ -43,7 +43,9 @@ export function verdictText({ words, answer }) {
   if (!fit || !gpu) return "";
   const headroom = words.format.size(Math.abs(fit.headroom_bytes));
   const name = gpu.replace(/ (?=\d\w*$)/, "\u00a0"); // "RTX 4090" stays on one line
-  return words.t(verdictKey(fit), { gpu: name, headroom });
+  const gpus = answer.request?.parallel?.gpus ?? 1;
+  const card = gpus > 1 ? words.t("verdict.busiest", { gpus: words.format.integer(gpus), gpu: name }) : name;
+  return words.t(verdictKey(fit), { gpu: card, headroom });
 }
 
 /** @param {Pick<View, "words" | "answer">} view @returns {"method.full" | "method.lora" | "method.qlora"} */

@@ -105,6 +105,7 @@ export const fieldTexts = {
   "choice.precision.fp32-autocast": "fp32 weights, bf16 autocast",
   "choice.precision.bf16": "Pure bf16",
   "choice.precision.fp16-autocast": "fp32 weights, fp16 autocast",
+  "choice.precision.fp16": "fp16 weights",
   "choice.precision.fp32": "Pure fp32",
   "choice.optimizer.adamw_torch": "AdamW (PyTorch, foreach)",
   "choice.optimizer.adamw_torch_fused": "AdamW (PyTorch, fused)",

@@ -105,6 +105,7 @@ export const fieldTexts = {
   "choice.precision.fp32-autocast": "fp32-gewichten, bf16-autocast",
   "choice.precision.bf16": "Zuiver bf16",
   "choice.precision.fp16-autocast": "fp32-gewichten, fp16-autocast",
+  "choice.precision.fp16": "fp16-gewichten",
   "choice.precision.fp32": "Zuiver fp32",
   "choice.optimizer.adamw_torch": "AdamW (PyTorch, foreach)",
   "choice.optimizer.adamw_torch_fused": "AdamW (PyTorch, gefuseerd)",

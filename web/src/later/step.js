@@ -5,9 +5,9 @@ import { groups, ticks } from "d3-array";
 import { area, line } from "d3-shape";
 
 import { bytesPerGibibyte } from "../format.js";
-import { disclosure } from "./view.js";
+import { disclosure } from "../views/view.js";
 
-/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../views/view.js").View} View */
 /** @typedef {import("../contract.d.ts").TimelinePoint} Point */
 
 const phases = /** @type {const} */ ([

@@ -2,10 +2,10 @@
 
 import { html, nothing } from "lit";
 
-import { sign } from "./verdict.js";
-import { disclosure } from "./view.js";
+import { sign } from "../views/verdict.js";
+import { disclosure } from "../views/view.js";
 
-/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../views/view.js").View} View */
 
 /** @param {View} view */
 export function limits(view) {
