@@ -73,7 +73,7 @@ class Adviser {
   void TrySettings();
   void FindCombination();
   void TryOnOtherHardware();
-  bool TryFirstThatFits(const std::vector<ProposedChange>& hardware, std::vector<ProposedChange> settings);
+  bool TryFirstThatFits(const std::vector<ProposedChange>& hardware, const std::vector<ProposedChange>& settings);
   void TryCheapest(const std::vector<ProposedChange>& proposed);
   void TryHardware();
   void Keep(const ProposedChange& proposed, const ChangeFigures& after);
@@ -175,7 +175,8 @@ void Adviser::FindCombination() {
 }
 
 /// Keeps the first that fits, beside the settings where there are any.
-bool Adviser::TryFirstThatFits(const std::vector<ProposedChange>& hardware, std::vector<ProposedChange> settings) {
+bool Adviser::TryFirstThatFits(const std::vector<ProposedChange>& hardware,
+                               const std::vector<ProposedChange>& settings) {
   for (const ProposedChange& each : hardware) {
     std::vector<ProposedChange> parts = settings;
     parts.push_back(each);

@@ -74,8 +74,8 @@ class Proposer {
 void Proposer::ProposeCheckpoints() {
   const Word kind = request_.checkpointing.kind.value_or("");
   if (!run_.fits()) {
-    if (kind != "full" && kind != "offload")
-      Propose(Change::kGradientCheckpointing, {{"gradient_checkpointing", "full"}});
+    const bool runs_again = kind == "full" || kind == "offload";
+    if (!runs_again) Propose(Change::kGradientCheckpointing, {{"gradient_checkpointing", "full"}});
     if (kind != "offload") Propose(Change::kOffloadCheckpoints, {{"gradient_checkpointing", "offload"}});
   } else if (kind != "none") {
     Propose(Change::kNoGradientCheckpointing, {{"gradient_checkpointing", "none"}});
