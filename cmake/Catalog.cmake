@@ -4,7 +4,7 @@
 # The first part is what an estimate needs; the second is read after the first answer.
 set(catalog_tables meta gpus purposes interconnects models stacks sources formulas overheads efficiencies
   outside_steps)
-set(market_tables meta servers prices vendor)
+set(market_tables meta servers prices switches vendor)
 set(TUNEFIT_VENDOR ${PROJECT_SOURCE_DIR}/catalog/vendor.json CACHE FILEPATH
   "Who shows the page, and which servers and prices appear on it")
 

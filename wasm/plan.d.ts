@@ -39,6 +39,9 @@ export interface Proposal {
     form: string | null;
     ecc: string | null;
     compute_capability: string | null;
+    /** The oldest CUDA toolkit and Linux driver that know the card; null for other vendors'. */
+    cuda_toolkit: string | null;
+    cuda_driver: string | null;
     release: string | null;
     board_power_watts: number;
     usable_bytes: number;
@@ -76,4 +79,7 @@ export interface PlanStep {
   assumptions?: Assumption[];
   /** What was found so far: rented before bought, the cheapest first. */
   best?: Proposal[];
+  /** Of every model of `plan.growth` what costs least by each method, without reports; `best` is empty where nothing of it
+   *  runs there. */
+  growth?: { model: string; name: string; parameters: number; best: Proposal[] }[];
 }

@@ -202,6 +202,75 @@ export interface TimelinePoint {
   peak_bytes: number;
 }
 
+/** Names of changes. Those of hardware are the last four. */
+export type Change =
+  | "gradient_checkpointing"
+  | "offload_checkpoints"
+  | "no_gradient_checkpointing"
+  | "fused_linear_loss"
+  | "chunked_loss"
+  | "fused_kernels"
+  | "fused_attention"
+  | "flash_attention"
+  | "packing"
+  | "padding_free"
+  | "fused_optimizer"
+  | "paged_optimizer"
+  | "optimizer_8bit"
+  | "paged_optimizer_8bit"
+  | "optimizer_in_backward"
+  | "bf16_weights"
+  | "smaller_micro_batch"
+  | "larger_micro_batch"
+  | "zero1"
+  | "zero2"
+  | "zero3"
+  | "fsdp"
+  | "fsdp2"
+  | "offload_optimizer"
+  | "offload_parameters"
+  | "fewer_lora_targets"
+  | "lora"
+  | "qlora"
+  | "shorter_sequence"
+  | "more_gpus"
+  | "smallest_card"
+  | "cheapest_card"
+  | "fastest_card";
+
+/** A value of a merge patch; null takes the field out. */
+export type PatchValue = null | boolean | number | string | string[] | { [field: string]: PatchValue };
+
+/** A changed request and what became of it. Differences are after minus before, of expected values; null where one of the
+ *  two is unknown. */
+export interface Advice {
+  change: Change | "combined";
+  /** Of `combined`, in the order in which they were taken. */
+  changes?: Change[];
+  /** A JSON merge patch (RFC 7396) of the request that was sent: the patched request gives exactly these figures. */
+  patch: { [field: string]: PatchValue };
+  /** After the change, per GPU. */
+  fit: { verdict: "fits" | "tight" | "does_not_fit"; device_bytes: Range };
+  /** After the change: `memory.host_bytes`. */
+  host_bytes: number;
+  /** `device.expected` before minus after. */
+  saved_bytes: number;
+  /** Of an optimizer step, which takes more rows where `more_gpus` cannot divide them. */
+  step_seconds_change: number | null;
+  hours_change: number | null;
+  /** Of the line that buying is held against, else of own machines; null too where the two are not of one sort, and for
+   *  other hardware beside own prices in `pricing`. */
+  cost_change: null | { amount: number; currency: "EUR" | "USD"; of: "rented" | "bought" };
+  /** What becomes of what is trained: nothing; what comparisons hardly show; another method trains it; rows are cut. */
+  quality: "none" | "slight" | "changes_method" | "cuts_rows";
+  /** What it takes: a setting, a package besides, other hardware. */
+  effort: "setting" | "install" | "hardware";
+  /** The settings in the request's stack, one a line; null before `init_market`, and for hardware. */
+  how: string | null;
+  /** Of `how`. Left out in a summary. */
+  source_ids?: string[];
+}
+
 export interface Report {
   version: 1;
   status: "ok" | "invalid";
@@ -311,8 +380,11 @@ export interface Report {
   /** Null without a GPU, and with one whose speed nobody prints (a note says so). */
   time: Time | null;
   cost: Cost | null;
-  /** Not there yet: always empty. */
-  advice: never[];
+  /** With `include: ["advice"]` and a GPU: changes, each estimated, in this order: several at once where none makes the
+   *  run fit alone or with so little harm; those after which it fits, the least harm to quality first, settings before
+   *  hardware, then the fastest; the others by what they free of a run that does not fit. A note `no_change_fits` says
+   *  that no settings make it fit on its card. core/METHOD.md, ADV. */
+  advice: Advice[];
   /** Every source named above. Left out in a summary. */
   sources?: Record<string, { title: string; locator: string; read: string; grade: string }>;
 }

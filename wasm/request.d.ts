@@ -153,7 +153,7 @@ export interface Request {
     examples?: number;
     accumulation_steps?: number;
   };
-  /** Parts that cost more to answer. `advice` is not there yet: a note says so. */
+  /** Parts that cost more to answer. `advice` estimates some forty changed requests. */
   include?: ("limits" | "timeline" | "ranks" | "advice" | "scaling")[];
   /** `summary` leaves out terms, sources and timeline. Default `full`. */
   detail?: "full" | "summary";
@@ -183,6 +183,8 @@ export interface Request {
     acquire?: ("rent" | "buy")[];
     /** Ids or aliases of those that may be taken; left out, all of the catalog whose rates are known. */
     gpus?: string[];
+    /** Names of up to eight models: what the same hardware carries of them is planned, too. Say `hardware` with it. */
+    growth?: string[];
     deadline_hours?: number;
     /** To rent, of the run; to buy, of what is bought. In the currency of `pricing`. */
     budget?: number;

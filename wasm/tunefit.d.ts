@@ -18,7 +18,8 @@ export type {
   PlanReason, PlanStarted, PlanStep, Proposal,
 } from "./plan.d.ts";
 export type {
-  Assumption, Dtype, Issue, Moment, Overhead, Phases, Range, Report, Term, TermItem, Time, TimeTerm, TimelinePoint,
+  Advice, Assumption, Change, Dtype, Issue, Moment, Overhead, PatchValue, Phases, Range, Report, Term, TermItem, Time,
+  TimeTerm, TimelinePoint,
 } from "./report.d.ts";
 
 /** What the page needs to build its choices. */

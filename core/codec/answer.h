@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/codec/advice.h"
 #include "core/codec/catalog.h"
 #include "core/codec/market.h"
 #include "core/codec/request.h"
@@ -22,6 +23,7 @@ struct Answer {
   std::vector<ScalingPoint> scaling;  ///< where the request asked for it, and the run's time is modelled
   std::optional<CostReport> cost;     ///< where hours are known, and the catalog's second part has been read
   std::optional<DiskUse> disk;        ///< the same
+  AdviceReport advice;                ///< of AdviseOn, where the request asked for it
 };
 
 /// The answer to a reading without errors; without a market it has no cost. The cost's remarks go among the reading's.

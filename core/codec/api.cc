@@ -78,7 +78,9 @@ std::string Estimate(std::string_view request) {
   const std::optional<Market>& market = TheMarket();
   RequestReading reading = ReadRequest(request, *catalog, market ? &*market : nullptr);
   if (HasError(reading.issues)) return WriteInvalidReport(reading.issues);
-  const Answer answer = AnswerTo(reading, *catalog, market ? &*market : nullptr);
+  const Market* prices = market ? &*market : nullptr;
+  Answer answer = AnswerTo(reading, *catalog, prices);
+  if (reading.includes_advice) answer.advice = AdviseOn(reading, answer, *catalog, prices);
   return WriteReport(reading, answer, *catalog);
 }
 

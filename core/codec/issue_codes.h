@@ -75,6 +75,7 @@ inline constexpr IssueCode kIssueCodes[] = {
     {"pipeline_over_layers", "More pipeline stages, or pieces of them, than layers.", "value high"},
     {"experts_do_not_divide", "The experts are no multiple of the ranks that share them.", "value experts"},
     {"copies_without_strategy", "More GPUs than share a model, and no word on how the copies work together.", "value"},
+    {"no_change_fits", "No change of the run's settings that was tried makes it fit on its card.", "value"},
     // a plan
     {"unknown_plan", "No plan of that id is under way.", ""},
     // a Hugging Face config

@@ -41,6 +41,13 @@ const CatalogServer* Market::FindServer(std::string_view id) const {
   return nullptr;
 }
 
+const StackSwitch* Market::FindSwitch(std::string_view stack, std::string_view change) const {
+  for (const StackSwitch& row : switches) {
+    if (row.stack == stack && row.change == change) return &row;
+  }
+  return nullptr;
+}
+
 Machine MachineOf(const CatalogServer& server, const Catalog& catalog) {
   double hottest_card_watts = 0;
   for (const std::string& id : server.gpus) {
@@ -51,7 +58,7 @@ Machine MachineOf(const CatalogServer& server, const Catalog& catalog) {
 }
 
 Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues) {
-  static constexpr std::string_view kKnown[] = {"meta", "servers", "prices", "vendor"};
+  static constexpr std::string_view kKnown[] = {"meta", "servers", "prices", "switches", "vendor"};
   Market market;
   JsonValue tree;
   if (!ReadBundle(text, tree, issues)) return market;
@@ -65,6 +72,7 @@ Market ReadMarket(std::string_view text, const Catalog& catalog, Issues& issues)
   }
   ReadServers(bundle, names, market);
   CheckPrices(bundle, names, {catalog, market, date});
+  ReadSwitches(bundle, names, market);
   CheckVendor(bundle, names, {catalog, market, date});
   if (issues.empty()) KeepPrices(bundle, market.prices);
   return market;

@@ -18,6 +18,8 @@ inline constexpr FieldRule kCurrency = rules::Choice("currency", "USD EUR").Need
 inline constexpr FieldRule kPriceMonth = rules::Text("date", 0, TextForm::kMonth).Needed();
 
 void ReadServers(const ObjectReader& bundle, const KnownNames& names, Market& market);
+/// How stacks are told the changes of advice.
+void ReadSwitches(const ObjectReader& bundle, const KnownNames& names, Market& market);
 /// What prices are held against.
 struct PriceContext {
   const Catalog& catalog;

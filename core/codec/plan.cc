@@ -27,24 +27,62 @@ Plan::Plan(std::string_view request, const Catalog& catalog, const Market& marke
   CheckNames();
   if (HasError(reading_.issues)) return;
   reading_.assumptions.clear();
-  question_ = QuestionOf(written_.completed, reading_);
-  subject_ = std::make_unique<RequestSubject>(question_.asked, question_.space.stacks, catalog, market);
-  const Knowledge knowledge{&catalog.overheads, &catalog.efficiencies, &catalog.outside_steps};
-  search_ =
-      std::make_unique<Search>(*subject_, question_.space, question_.wishes, question_.dataset, knowledge, prunes);
+  AddLine(written_.completed, reading_, prunes);
+  AddGrowth(prunes);
 }
 
-void Plan::CheckNames() {
-  const Field<std::vector<Word>>& names = written_.completed.plan.gpus;
-  if (!names) return;
-  std::vector<std::string_view> known;
-  for (const CatalogGpu& row : catalog_.gpus) known.push_back(row.gpu.id);
-  for (std::size_t i = 0; i < names->size(); ++i) {
-    const Word name = (*names)[i];
-    if (catalog_.FindGpu(name) != nullptr) continue;
-    UnknownName(reading_, "unknown_gpu", Join({"plan.gpus.", std::to_string(i)}), "GPU with the id", name,
-                MeantName(name, known));
+void Plan::AddLine(RequestFields asked, RequestReading& reading, bool prunes) {
+  PlanLine& line = *lines_.emplace_back(std::make_unique<PlanLine>());
+  line.question = QuestionOf(std::move(asked), reading);
+  line.subject = std::make_unique<RequestSubject>(line.question.asked, line.question.space.stacks, catalog_, market_);
+  const Knowledge knowledge{&catalog_.overheads, &catalog_.efficiencies, &catalog_.outside_steps};
+  line.search = std::make_unique<Search>(*line.subject, line.question.space, line.question.wishes,
+                                         line.question.dataset, knowledge, prunes);
+}
+
+/// What the same hardware carries of other models: all else stays as it is asked.
+void Plan::AddGrowth(bool prunes) {
+  const RequestFields& asked = written_.completed;
+  if (!asked.plan.growth) return;
+  for (const Word model : *asked.plan.growth) {
+    RequestFields grown = asked;
+    grown.model = model;
+    grown.model_config = nullptr;
+    RequestReading reading = CompleteFields(WithGpus(grown), catalog_, &market_);
+    if (!HasError(reading.issues)) AddLine(std::move(grown), reading, prunes);
   }
+}
+
+bool Plan::Advance() {
+  while (next_ < lines_.size()) {
+    if (lines_[next_]->search->Advance()) return true;
+    ++next_;
+  }
+  return false;
+}
+
+/// Names of the catalog that are asked for under `plan`.
+void Plan::CheckNames() {
+  const PlanFields& plan = written_.completed.plan;
+  const auto check = [&](const Field<std::vector<Word>>& names, const char* list, const char* code, const char* kind,
+                         const auto& rows, auto id_of, auto is_known) {
+    if (!names) return;
+    std::vector<std::string_view> known;
+    for (const auto& row : rows) known.push_back(id_of(row));
+    for (std::size_t i = 0; i < names->size(); ++i) {
+      const Word name = (*names)[i];
+      if (is_known(name)) continue;
+      UnknownName(reading_, code, Join({list, std::to_string(i)}), kind, name, MeantName(name, known));
+    }
+  };
+  check(
+      plan.gpus, "plan.gpus.", "unknown_gpu", "GPU with the id", catalog_.gpus,
+      [](const CatalogGpu& row) -> std::string_view { return row.gpu.id; },
+      [&](Word name) { return catalog_.FindGpu(name) != nullptr; });
+  check(
+      plan.growth, "plan.growth.", "unknown_model", "model named", catalog_.models,
+      [](const CatalogModel& row) -> std::string_view { return row.id; },
+      [&](Word name) { return catalog_.FindModel(name) != nullptr; });
 }
 
 }  // namespace tunefit

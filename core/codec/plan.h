@@ -15,7 +15,16 @@
 
 namespace tunefit {
 
-/// A plan under way: a request, what it leaves open, and what was found so far. Catalog and market must outlive it.
+/// The search for one model: what its request leaves open, and what was found so far. It stays where it is: its parts
+/// refer to each other.
+struct PlanLine {
+  PlanQuestion question;
+  std::unique_ptr<RequestSubject> subject;
+  std::unique_ptr<Search> search;
+};
+
+/// A plan under way: a request, and after it the same of the models that it may grow to. Catalog and market must
+/// outlive it.
 class Plan {
  public:
   /// Without `prunes` every candidate is computed, as tests want it.
@@ -24,23 +33,25 @@ class Plan {
   /// Faults of the request: with an error among them there is nothing to search.
   const Issues& issues() const { return reading_.issues; }
   /// One piece of work, about a millisecond. False once there is none left.
-  bool Advance() { return search_->Advance(); }
-  const Search& search() const { return *search_; }
-  /// As wasm/tunefit.d.ts describes it. With `done` every proposal has its report.
+  bool Advance();
+  const Search& search() const { return *lines_.front()->search; }
+  /// As wasm/plan.d.ts describes it. With `done` every proposal has its report.
   std::string Write(bool done);
 
  private:
   void CheckNames();
-  void WriteProposal(JsonWriter& writer, const Candidate& candidate, const std::vector<std::string_view>& why,
-                     bool done) const;
+  void AddLine(RequestFields asked, RequestReading& reading, bool prunes);
+  void AddGrowth(bool prunes);
+  void WriteProposal(JsonWriter& writer, const PlanLine& line, const Candidate& candidate,
+                     const std::vector<std::string_view>& why, bool reports) const;
+  void WriteGrowth(JsonWriter& writer) const;
 
   const Catalog& catalog_;
   const Market& market_;
   RequestReading written_;  ///< whose tree all views point into
   RequestReading reading_;
-  PlanQuestion question_;
-  std::unique_ptr<RequestSubject> subject_;
-  std::unique_ptr<Search> search_;
+  std::vector<std::unique_ptr<PlanLine>> lines_;  ///< the request's own, and one for each model of `plan.growth`
+  std::size_t next_ = 0;
 };
 
 }  // namespace tunefit

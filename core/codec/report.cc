@@ -51,18 +51,6 @@ void WriteHardware(JsonWriter& writer, const Gpu* gpu) {
   writer.EndObject();
 }
 
-std::string_view VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFits:
-      return "fits";
-    case Verdict::kTight:
-      return "tight";
-    case Verdict::kDoesNotFit:
-      return "does_not_fit";
-  }
-  return "";
-}
-
 void WriteFit(JsonWriter& writer, const Gpu* gpu, const Answer& answer) {
   if (gpu == nullptr) {
     writer.Null("fit");
@@ -97,6 +85,9 @@ void WriteSources(JsonWriter& writer, const RequestReading& reading, const Answe
     ids.insert(ids.end(), catalog.outside_source_ids.begin(), catalog.outside_source_ids.end());
   }
   if (answer.cost) AddCostSources(*answer.cost, ids);
+  for (const Advice& advice : answer.advice.entries) {
+    ids.insert(ids.end(), advice.source_ids.begin(), advice.source_ids.end());
+  }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   writer.Key("sources");
@@ -116,6 +107,18 @@ void WriteSources(JsonWriter& writer, const RequestReading& reading, const Answe
 }
 
 }  // namespace
+
+std::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits:
+      return "fits";
+    case Verdict::kTight:
+      return "tight";
+    case Verdict::kDoesNotFit:
+      return "does_not_fit";
+  }
+  return "";
+}
 
 void WriteEnds(JsonWriter& writer, const Range& range) {
   writer.Number("low", range.low);
@@ -210,8 +213,7 @@ std::string WriteReport(const RequestReading& reading, const Answer& answer, con
   WriteTime(writer, reading, answer);
   WriteCost(writer, answer.cost ? &*answer.cost : nullptr, answer.disk ? &*answer.disk : nullptr, catalog,
             reading.full_detail);
-  writer.Key("advice");
-  writer.Raw("[]");
+  WriteAdvice(writer, answer, reading.full_detail);
   if (reading.full_detail) WriteSources(writer, reading, answer, catalog);
   writer.EndObject();
   return writer.Take();

@@ -7,15 +7,6 @@
 namespace tunefit {
 namespace {
 
-void WriteByteRange(JsonWriter& writer, std::string_view key, const Range& range) {
-  writer.Key(key);
-  writer.BeginObject();
-  WriteBytes(writer, "low", range.low);
-  WriteBytes(writer, "expected", range.expected);
-  WriteBytes(writer, "high", range.high);
-  writer.EndObject();
-}
-
 void WriteSourceIds(JsonWriter& writer, const std::vector<std::string>& ids) {
   writer.Key("source_ids");
   writer.BeginList();
@@ -155,6 +146,15 @@ void WriteRanks(JsonWriter& writer, const std::vector<RankMemory>& ranks) {
 void WriteBytes(JsonWriter& writer, std::string_view key, double bytes) {
   writer.Key(key);
   writer.Number(std::floor(bytes + 0.5));
+}
+
+void WriteByteRange(JsonWriter& writer, std::string_view key, const Range& range) {
+  writer.Key(key);
+  writer.BeginObject();
+  WriteBytes(writer, "low", range.low);
+  WriteBytes(writer, "expected", range.expected);
+  WriteBytes(writer, "high", range.high);
+  writer.EndObject();
 }
 
 void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalog& catalog, const Answer& answer) {

@@ -12,6 +12,8 @@ namespace tunefit {
 
 /// Bytes are whole numbers in a report, whatever fractions the empirical part makes of them.
 void WriteBytes(JsonWriter& writer, std::string_view key, double bytes);
+void WriteByteRange(JsonWriter& writer, std::string_view key, const Range& range);
+std::string_view VerdictName(Verdict verdict);
 /// A range of numbers as they were computed, rounded by whoever shows them; WriteEnds: as members of the object at
 /// hand.
 void WriteRange(JsonWriter& writer, std::string_view key, const Range& range);
@@ -31,5 +33,8 @@ void WriteMemory(JsonWriter& writer, const RequestReading& reading, const Catalo
 void WriteCost(JsonWriter& writer, const CostReport* report, const DiskUse* disk, const Catalog& catalog, bool full);
 /// Appends the ids of all sources that WriteCost names, with repetitions. Views into the prices.
 void AddCostSources(const CostReport& report, std::vector<std::string_view>& ids);
+
+/// An empty list where nobody asked for it. Source ids are left out in a summary (`full` false).
+void WriteAdvice(JsonWriter& writer, const Answer& answer, bool full);
 
 }  // namespace tunefit

@@ -88,6 +88,9 @@ void WriteGpuFacts(JsonWriter& writer, const CatalogGpu& row) {
   writer.TextOrNull("form", row.form);
   writer.TextOrNull("ecc", row.ecc);
   writer.TextOrNull("compute_capability", row.gpu.compute_capability);
+  const CudaFloor* floor = CudaFloorOf(row.gpu);
+  writer.TextOrNull("cuda_toolkit", floor != nullptr ? floor->toolkit : "");
+  writer.TextOrNull("cuda_driver", floor != nullptr ? floor->driver : "");
   writer.TextOrNull("release", row.release);
   writer.Number("board_power_watts", row.gpu.board_power_watts);
   WriteBytes(writer, "usable_bytes", row.gpu.usable_bytes);
@@ -112,8 +115,8 @@ void WriteServerFacts(JsonWriter& writer, const Supply& supply, const Market& ma
 
 }  // namespace
 
-void Plan::WriteProposal(JsonWriter& writer, const Candidate& candidate, const std::vector<std::string_view>& why,
-                         bool done) const {
+void Plan::WriteProposal(JsonWriter& writer, const PlanLine& line, const Candidate& candidate,
+                         const std::vector<std::string_view>& why, bool reports) const {
   const Supply& supply = candidate.supply;
   writer.BeginObject();
   writer.Text("acquire", AcquisitionName(supply.by));
@@ -126,15 +129,15 @@ void Plan::WriteProposal(JsonWriter& writer, const Candidate& candidate, const s
   WriteRange(writer, "total_seconds", candidate.seconds);
   WriteRange(writer, "cost", candidate.cost);
   writer.Flag("price_is_whole", supply.price_is_whole);
-  writer.Text("currency", CurrencyName(question_.asked.prices.currency.value_or(market_.prices.currency)));
+  writer.Text("currency", CurrencyName(line.question.asked.prices.currency.value_or(market_.prices.currency)));
   WriteRange(writer, "device_bytes", candidate.device);
   writer.Count("gpus", supply.gpus);
   writer.Count("machines", (supply.gpus + supply.gpus_per_machine - 1) / supply.gpus_per_machine);
   WriteGpuFacts(writer, catalog_.gpus[static_cast<std::size_t>(supply.gpu_place)]);
   WriteServerFacts(writer, supply, market_);
-  RequestReading reading = CompleteFields(subject_->FieldsOf(candidate.choice, supply), catalog_, &market_);
+  RequestReading reading = CompleteFields(line.subject->FieldsOf(candidate.choice, supply), catalog_, &market_);
   WriteCompletedRequest(writer, reading);
-  if (done) {
+  if (reports) {
     const SearchBounds bounds{words::kPerDevice.high, words::kSequenceLength.high, words::kTokensHigh};
     const NextBreak next = NextBreakOf(reading.workload, *supply.gpu, catalog_.overheads, bounds);
     writer.Key("next_break");
@@ -150,21 +153,56 @@ void Plan::WriteProposal(JsonWriter& writer, const Candidate& candidate, const s
   writer.EndObject();
 }
 
+/// Of each model and method what costs least, for the model's own hardware is as it was asked.
+void Plan::WriteGrowth(JsonWriter& writer) const {
+  if (lines_.size() < 2) return;
+  writer.Key("growth");
+  writer.BeginList();
+  for (std::size_t i = 1; i < lines_.size(); ++i) {
+    const PlanLine& line = *lines_[i];
+    const CatalogModel& model = *catalog_.FindModel(*line.question.asked.model);
+    writer.BeginObject();
+    writer.Text("model", model.id);
+    writer.Text("name", model.name);
+    writer.Count("parameters", model.parameters);
+    writer.Key("best");
+    writer.BeginList();
+    const std::vector<const Candidate*> candidates = InOrder(line.search->front());
+    const Reasons reasons(candidates);
+    for (const Candidate* candidate : candidates) {
+      const std::vector<std::string_view> why = reasons.Of(*candidate);
+      const bool is_cheapest = std::find(why.begin(), why.end(), "cheapest_of_method") != why.end();
+      if (is_cheapest) WriteProposal(writer, line, *candidate, why, false);
+    }
+    writer.EndList();
+    writer.EndObject();
+  }
+  writer.EndList();
+}
+
 std::string Plan::Write(bool done) {
+  const PlanLine& own = *lines_.front();
+  std::int64_t seen = 0;
+  std::int64_t computed = 0;
+  for (const std::unique_ptr<PlanLine>& line : lines_) {
+    seen += line->search->seen();
+    computed += line->search->computed();
+  }
   JsonWriter writer(64000);
   writer.BeginObject();
   writer.Text("status", "ok");
   writer.Flag("done", done);
-  writer.Count("seen", search_->seen());
-  writer.Count("computed", search_->computed());
+  writer.Count("seen", seen);
+  writer.Count("computed", computed);
   WriteIssues(writer, reading_.issues);
   WriteAssumptions(writer, reading_.assumptions);
   writer.Key("best");
   writer.BeginList();
-  const std::vector<const Candidate*> candidates = InOrder(search_->front());
+  const std::vector<const Candidate*> candidates = InOrder(own.search->front());
   const Reasons reasons(candidates);
-  for (const Candidate* candidate : candidates) WriteProposal(writer, *candidate, reasons.Of(*candidate), done);
+  for (const Candidate* candidate : candidates) WriteProposal(writer, own, *candidate, reasons.Of(*candidate), done);
   writer.EndList();
+  WriteGrowth(writer);
   writer.EndObject();
   return writer.Take();
 }

@@ -27,7 +27,8 @@ struct RequestReading {
   Dataset dataset;  ///< empty where the request has none
   bool full_detail = true;
   bool names_quantization = false;  ///< the request has the key, null or not
-  bool includes_limits = false, includes_timeline = false, includes_ranks = false, includes_scaling = false;
+  bool includes_limits = false, includes_timeline = false, includes_ranks = false, includes_scaling = false,
+       includes_advice = false;
   Issues issues;  ///< with an error among them, only `tree` and `issues` mean anything
   Assumptions assumptions;
 

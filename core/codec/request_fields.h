@@ -105,7 +105,7 @@ struct DatasetFields {
 
 /// What a plan is asked for. An estimate reads it and passes it on.
 struct PlanFields {
-  Field<std::vector<Word>> methods, acquire, gpus;
+  Field<std::vector<Word>> methods, acquire, gpus, growth;
   Field<double> deadline_hours, budget;
   Field<std::int64_t> max_gpus, global_batch;
   Field<bool> ecc_required, data_in_house, vendor_only;

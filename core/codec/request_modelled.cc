@@ -241,11 +241,6 @@ void RefuseUnmodelled(RequestReading& reading, const HfConfig& config) {
   }
   // Scores of a token against a whole sequence, of which a rank has a part: only fused kernels do that.
   if (request.parallel.context.value_or(1) > 1 && *request.attention == "eager") refuser.Refuse("attention", "eager");
-  if (request.include) {
-    for (const Word part : *request.include) {
-      if (part == "advice") refuser.Refuse("include", part, Severity::kNote);
-    }
-  }
 }
 
 }  // namespace tunefit

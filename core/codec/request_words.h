@@ -103,8 +103,6 @@ inline constexpr std::array<std::string_view, 3> kTrlStacks = {"transformers", "
 inline constexpr std::array<std::string_view, 3> kPrecision = {"bf16", "fp16", "fp32"};
 /// All but those for other accelerators than GPUs, which are the last two.
 inline constexpr std::span<const std::string_view> kOptimizer(words::kOptimizer.data(), words::kOptimizer.size() - 2);
-/// All but advice.
-inline constexpr std::array<std::string_view, 4> kInclude = {"limits", "timeline", "ranks", "scaling"};
 
 }  // namespace modelled
 
@@ -183,7 +181,7 @@ inline constexpr WordField kWordFields[] = {
     {"parallel.reduce_dtype", kPrecision},
     {"parallel.offload.optimizer", kOffload},
     {"parallel.offload.parameters", kOffload},
-    {"include", kInclude, modelled::kInclude},
+    {"include", kInclude},
     {"detail", kDetail},
     {"plan.methods", kPlanMethod},
     {"plan.acquire", kAcquire},

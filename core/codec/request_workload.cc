@@ -192,6 +192,7 @@ void FillWorkload(RequestReading& reading) {
     reading.includes_timeline = reading.includes_timeline || part == "timeline";
     reading.includes_ranks = reading.includes_ranks || part == "ranks";
     reading.includes_scaling = reading.includes_scaling || part == "scaling";
+    reading.includes_advice = reading.includes_advice || part == "advice";
   }
   CheckLength(reading);
 }

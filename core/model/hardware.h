@@ -53,6 +53,16 @@ struct Gpu {
 /// The first number of the CUDA compute capability; 0 where there is none, or none is known.
 int CapabilityMajor(const Gpu& gpu);
 
+/// What a card of NVIDIA's needs at the least to be programmed at all: the toolkit that first had its generation, and
+/// the Linux driver that came with it (CUDA Toolkit Release Notes, "CUDA Toolkit and Corresponding Driver Versions").
+/// Null for other vendors' cards, and where no compute capability is known.
+struct CudaFloor {
+  const char* capability;
+  const char* toolkit;
+  const char* driver;
+};
+const CudaFloor* CudaFloorOf(const Gpu& gpu);
+
 /// Its matrix units compute in that type.
 bool ComputesIn(const Gpu& gpu, Dtype dtype);
 

@@ -10,7 +10,7 @@
 namespace tunefit {
 
 /// How much of a model learns, and over which weights: a later one can learn whatever an earlier one can. How much that
-/// matters depends on the data; catalog/methods.json says what is known.
+/// matters depends on the data, so none of them is taken for a better or a worse answer than another.
 enum class TunedBy : std::uint8_t {
   kQlora,  ///< adapters over four-bit weights
   kLora,   ///< adapters over weights as they are

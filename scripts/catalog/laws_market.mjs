@@ -79,6 +79,12 @@ function listLaws(catalog, market, report) {
   }
 }
 
+/** A stack says of every change how it is told, or by a row without a setting that it cannot be. */
+function switchLaws({ switches }, report) {
+  reportTwice(switches, "switches", report);
+  reportUnsorted(switches, "switches", report);
+}
+
 function vendorLaws(catalog, market, report) {
   const { vendor, servers, prices } = market;
   const known = new Set(servers.map(({ id }) => id));
@@ -126,6 +132,7 @@ export function marketViolations(catalog, market, themes = null) {
   sourceLaws(market, catalog, report);
   serverLaws(catalog, market, report);
   listLaws(catalog, market, report);
+  switchLaws(market, report);
   vendorLaws(catalog, market, report);
   if (themes) colourLaws(market, themes, report);
   return found;

@@ -29,6 +29,7 @@ export const order = {
   sources: byId,
   formulas: byId,
   servers: byId,
+  switches: byFields("stack", "change"),
   "prices.rented": byFields("gpu", "provider", "term", "region", "date", "instance", "gpus"),
   "prices.gpus": byFields("gpu", "kind", "date", "low"),
   "prices.servers": byFields("what", "date", "low"),
@@ -45,6 +46,7 @@ export const identity = {
   "prices.gpus": ["gpu", "kind", "currency", "date"],
   "prices.servers": ["what", "server", "gpu", "gpus", "kind", "currency", "date"],
   "prices.services": ["provider", "method", "models", "currency", "date"],
+  switches: ["stack", "change"],
   "vendor.prices.gpus": ["gpu"],
   "vendor.prices.servers": ["server", "gpu", "gpus"],
 };

@@ -1,4 +1,5 @@
-// node tests/bench/estimate_bench.mjs: what a keystroke costs through the module, request text to report text.
+// node tests/bench/estimate_bench.mjs: what a keystroke costs through the module, request text to report text; and what
+// the plans of tests/golden/plan cost, from start to end and until they first have something to show.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,3 +32,25 @@ read("tests/bench/requests.jsonl")
   .trim()
   .split("\n")
   .forEach((request, index) => report(`EstimateText/${index}`, measure(2000, () => core.estimate(request))));
+
+/** Milliseconds of a plan in steps of 8: until something was found, and in all. */
+function planned(request) {
+  const start = performance.now();
+  const { id } = JSON.parse(core.plan_start(request));
+  let first = 0;
+  for (;;) {
+    const answer = core.plan_step(id, 8);
+    if (!first && !answer.includes('"best":[]')) first = performance.now() - start;
+    if (answer.startsWith('{"status":"ok","done":true')) return { first, all: performance.now() - start };
+  }
+}
+
+const workloads = read("tests/golden/plan/workloads.jsonl").toString().trim().split("\n").map((line) => JSON.parse(line));
+for (const { request } of workloads) planned(JSON.stringify(request));
+const plans = workloads.map(({ name, request }) => ({ name, ...planned(JSON.stringify(request)) }));
+for (const what of ["first", "all"]) {
+  const sorted = plans.toSorted((a, b) => a[what] - b[what]);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
+  const said = [0.5, 0.95, 1].map((share) => `${(100 * share).toFixed(0)} %: ${at(share)[what].toFixed(1)} ms (${at(share).name})`);
+  console.log(`Plan/${what.padEnd(8)} ${said.join(", ")}`);
+}

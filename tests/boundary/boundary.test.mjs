@@ -1,6 +1,5 @@
 // Native and WebAssembly give the same bytes: every request of tests/golden/requests, of the benchmark and of the
-// validation rows through
-// tunefit_cli and through the module. TUNEFIT_WASM names the folder of the module under test; ctest sets it.
+// validation rows through tunefit_cli and through the module, and every plan of tests/golden/plan. TUNEFIT_WASM names the folder of the module under test; ctest sets it.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -36,28 +35,43 @@ function nativeAnswers(requests) {
   return { init, description, reports };
 }
 
-let core;
-before(async () => {
-  const { default: createCore } = await import(pathToFileURL(path.join(wasm, "tunefit.mjs")));
-  const wasmBinary = readFileSync(path.join(wasm, "tunefit.wasm"));
-  // The module is built for pages and workers. It starts in Node all the same, but a build with assertions looks round.
+/** The module is built for pages and workers. It starts in Node all the same, but a build with assertions looks round. */
+async function start(name) {
+  const { default: createCore } = await import(pathToFileURL(path.join(wasm, `${name}.mjs`)));
+  const wasmBinary = readFileSync(path.join(wasm, `${name}.wasm`));
   const { process } = globalThis;
   globalThis.window = globalThis;
   delete globalThis.process;
   try {
-    core = await createCore({ wasmBinary });
+    return await createCore({ wasmBinary });
   } finally {
     globalThis.process = process;
     delete globalThis.window;
   }
+}
+
+/** The whole module, and the one that a page's first answer waits for. */
+let core, first;
+before(async () => {
+  core = await start("tunefit");
+  first = await start("first");
 });
 
 test("init and describe", () => {
   const expected = nativeAnswers([]);
-  const answer = core.init(readFileSync(catalog, "utf8"));
-  assert.equal(answer, expected.init);
-  assert.equal(JSON.parse(answer).status, "ok", answer);
-  assert.equal(core.describe(), expected.description);
+  for (const module of [core, first]) {
+    const answer = module.init(readFileSync(catalog, "utf8"));
+    assert.equal(answer, expected.init);
+    assert.equal(JSON.parse(answer).status, "ok", answer);
+    assert.equal(module.describe(), expected.description);
+  }
+});
+
+test("the first module answers as the whole one, and plans nothing", () => {
+  for (const request of requestsOf(path.join(root, "tests/bench/requests.jsonl"))) {
+    assert.equal(first.estimate(request), core.estimate(request));
+  }
+  assert.equal(first.plan_start, undefined);
 });
 
 const requestFolder = path.join(root, "tests/golden/requests");
@@ -74,8 +88,32 @@ for (const file of files) {
   });
 }
 
+test("plans", () => {
+  const file = path.join(root, "tests/golden/plan/workloads.jsonl");
+  const requests = readFileSync(file, "utf8").trim().split("\n").map((line) => JSON.stringify(JSON.parse(line).request));
+  const market = path.join(native, "catalog/market.json");
+  const { status, stdout, stderr } = spawnSync(
+    path.join(native, "tests/support/plan_cli"),
+    [catalog, market, "--prints"],
+    { input: requests.join("\n"), encoding: "utf8", maxBuffer: 2 ** 31 },
+  );
+  assert.equal(status, 0, stderr);
+  const expected = stdout.trimEnd().split("\n");
+  assert.equal(JSON.parse(core.init_market(readFileSync(market, "utf8"))).status, "ok");
+  requests.forEach((request, index) => {
+    const { id } = JSON.parse(core.plan_start(request));
+    for (;;) {
+      const answer = core.plan_step(id, 20);
+      if (!JSON.parse(answer).done) continue;
+      assert.equal(answer, expected[index], request);
+      break;
+    }
+  });
+});
+
 test("texts that only JavaScript can make get a report", () => {
   for (const request of ["\ud800", '{"version":1,"model":"\udfff"}', "\0", '{"version":1}\0']) {
     assert.equal(JSON.parse(core.estimate(request)).status, "invalid", JSON.stringify(request));
+    assert.equal(JSON.parse(core.plan_start(request)).status, "invalid", JSON.stringify(request));
   }
 });

@@ -173,6 +173,28 @@ TEST(Plans, AnswerWhatIsWrong) {
   EXPECT_EQ(json::parse(PlanStep(12345, 1, &Ticking))["issues"][0]["code"], "unknown_plan");
 }
 
+TEST(Plans, GrowOnTheSameHardware) {
+  Init(test::ReadFile(TUNEFIT_CATALOG));
+  InitMarket(test::ReadFile(TUNEFIT_MARKET));
+  const json plan = PlanOf(json::parse(R"({"version":1,"model":"llama-3.1-8b","hardware":{"gpu":"rtx-4090"},
+    "parallel":{"gpus":1},"plan":{"growth":["llama-2-13b","qwen2.5-32b","llama-3.1-405b"],"acquire":["rent"]}})"),
+                           1e9);
+  ASSERT_EQ(plan["growth"].size(), 3);
+  EXPECT_EQ(plan["growth"][0]["parameters"], 13015864320);
+  for (const json& proposal : plan["growth"][0]["best"]) {
+    EXPECT_EQ(proposal["request"]["model"], "llama-2-13b");
+    EXPECT_EQ(proposal["gpu"]["id"], "rtx-4090");
+    EXPECT_EQ(proposal["gpus"], 1);
+  }
+  EXPECT_FALSE(plan["growth"][0]["best"].empty());
+  EXPECT_TRUE(plan["growth"][2]["best"].empty());  // four bits of each weight alone are over 200 GB
+  // What grows costs more: of the methods that both have.
+  const auto cost = [](const json& best) { return best["cost"]["expected"].get<double>(); };
+  EXPECT_LT(cost(plan["best"][0]), cost(plan["growth"][0]["best"][0]));
+  const json wrong = json::parse(PlanStart(R"({"version":1,"model":"gpt2","plan":{"growth":["no-such-model"]}})"));
+  EXPECT_EQ(wrong["issues"][0]["field"], "plan.growth.0");
+}
+
 TEST(Plans, OfTheOldestStartedAreForgotten) {
   Init(test::ReadFile(TUNEFIT_CATALOG));
   InitMarket(test::ReadFile(TUNEFIT_MARKET));

@@ -35,9 +35,11 @@ test("reports and the description are what tunefit.d.ts says", async () => {
   const reports = [...requests.map((text) => JSON.parse(text)), ...bad].map((request) => tunefit.estimate(request));
   const lines = reports.map((report) => `  ${JSON.stringify(report)},`);
   const source = [
-    `import type { Description, Report } from ${contract};`,
+    `import type { Description, PlanStarted, PlanStep, Report } from ${contract};`,
     `export const reports: Report[] = [\n${lines.join("\n")}\n];`,
     `export const description: Description = ${JSON.stringify(tunefit.describe())};`,
+    `export const plan: PlanStep = ${JSON.stringify(tunefit.plan({ version: 1, model: "gpt2" }))};`,
+    `export const started: PlanStarted[] = ${JSON.stringify([{}, { version: 1, model: "gpt2" }].map(tunefit.planStart))};`,
   ].join("\n");
   assert.equal(complaints(source), "");
 });

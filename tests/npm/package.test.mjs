@@ -28,6 +28,18 @@ for (const odd of [undefined, null, [], 1, "text", {}]) assert.equal(tunefit.est
 const long = tunefit.estimate({ version: 1, model: "x".repeat(300 * 1024) });
 assert.equal(long.status, "invalid");
 assert.deepEqual(Object.keys(long), Object.keys(report).filter((key) => key !== "sources"));
+
+const request = { version: 1, model: "llama-3.1-8b", hardware: { gpu: "rtx-3090" }, parallel: { gpus: 2 } };
+const plan = tunefit.plan(request);
+assert.ok(plan.done && plan.best.length > 0);
+assert.equal(tunefit.estimate(plan.best[0].request).fit.verdict, plan.best[0].verdict);
+const { id } = tunefit.planStart(request);
+let step;
+do step = tunefit.planStep(id, 0); while (!step.done);
+assert.deepEqual(step, plan);
+assert.equal(tunefit.planStep(id, 0).issues[0].code, "unknown_plan");
+for (const odd of [undefined, null, [], 1, "text", {}]) assert.equal(tunefit.plan(odd).status, "invalid");
+assert.equal(tunefit.planStart({ version: 1, model: "x".repeat(300 * 1024) }).issues[0].code, "text_too_long");
 console.log(process.version);
 `;
 

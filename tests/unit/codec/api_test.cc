@@ -96,7 +96,7 @@ TEST(Api, EveryChoiceDescribedIsModelled) {
       if (offloads) request["parallel"] = {{"gpus", 2}, {"strategy", "zero3"}, {"offload", {{"optimizer", word}}}};
       if (field == "parallel.reduce_dtype") request["parallel"] = {{"gpus", 2}, {"strategy", "fsdp2"}};
       if (field == "hardware.interconnect") request["hardware"]["gpu"] = CardWith(description, word);
-      const bool list = field == "fused_kernels" || field == "include";
+      const bool list = field == "fused_kernels" || field == "include" || field.rfind("plan.", 0) == 0;
       std::string pointer = "/" + field;
       for (char& c : pointer) c = c == '.' ? '/' : c;
       request[Json::json_pointer(pointer)] = list ? Json::array({word}) : word;

@@ -489,10 +489,10 @@ TEST_F(Request, LongerThanTheContextIsAWarningWithRotaryPositions) {
   EXPECT_TRUE(HasError(Read(R"("model":"gpt2","batch":{"sequence_length":8192})").issues));
 }
 
-TEST_F(Request, WhatIsLeftOutIsANote) {
-  const RequestReading reading = Read(R"("model":"gpt2","include":["advice"])");
-  EXPECT_EQ(Codes(reading), "not_modelled@include ");
-  EXPECT_FALSE(HasError(reading.issues));
+TEST_F(Request, EveryPartMayBeIncluded) {
+  const RequestReading reading = Read(R"("model":"gpt2","include":["limits","timeline","ranks","advice","scaling"])");
+  EXPECT_EQ(Codes(reading), "");
+  EXPECT_TRUE(reading.includes_advice);
 }
 
 TEST_F(Request, AllFaultsAreNamedTogether) {

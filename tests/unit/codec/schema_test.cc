@@ -179,7 +179,7 @@ TEST(Schema, OfTheSecondPart) {
     return issues;
   };
   Probe probe(test::ReadSmallCatalog("minimal_market.json"), read);
-  for (const char* table : {"servers", "prices", "vendor"}) probe.VisitTable(table);
+  for (const char* table : {"servers", "prices", "switches", "vendor"}) probe.VisitTable(table);
   EXPECT_GT(probe.count(), 500);
 }
 

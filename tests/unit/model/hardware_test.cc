@@ -28,6 +28,13 @@ TEST(Hardware, FlashAttentionNeedsAmpereOfNvidiaAlone) {
   EXPECT_FALSE(RunsFlashAttention2(Card("Intel", "")));
 }
 
+TEST(Hardware, AGenerationNeedsTheToolkitThatFirstHadIt) {
+  EXPECT_STREQ(CudaFloorOf(Card("NVIDIA", "8.9"))->toolkit, "11.8");
+  EXPECT_STREQ(CudaFloorOf(Card("NVIDIA", "12.0"))->driver, "570.26");
+  EXPECT_EQ(CudaFloorOf(Card("NVIDIA", "")), nullptr);
+  EXPECT_EQ(CudaFloorOf(Card("AMD", "gfx942")), nullptr);
+}
+
 TEST(Hardware, ACardComputesInWhatItSays) {
   Gpu card = Card("NVIDIA", "8.0");
   card.dtypes = {Dtype::kFp32, Dtype::kBf16};
