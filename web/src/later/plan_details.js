@@ -21,12 +21,15 @@ const power = (words, watts) => (watts === null ? null : `${words.format.integer
 /** @param {View["words"]} words @param {Proposal} proposal @returns {Line[]} */
 function cardLines(words, { gpu }) {
   const { t } = words;
+  // Other makers' cards have none.
+  const cuda = [gpu.cuda_toolkit, gpu.cuda_driver].filter(Boolean).join(" / ");
   return [
     [t("card.ecc"), gpu.ecc && words.maybe(`card.ecc.${gpu.ecc}`, gpu.ecc)],
     [t("plan.duty"), gpu.segment && words.maybe(`plan.duty.${gpu.segment}`, gpu.segment)],
     [t("card.form"), gpu.form && english(words, gpu.form)],
     [t("plan.board.power"), power(words, gpu.board_power_watts)],
     [t("plan.capability"), gpu.compute_capability],
+    ...(cuda ? [/** @type {Line} */ ([t("plan.cuda"), cuda])] : []),
     [t("plan.release"), gpu.release && words.format.date(gpu.release)],
   ];
 }

@@ -72,6 +72,7 @@ export const plan = {
   "plan.duty.desktop": "a desk: a whole system",
   "plan.board.power": "Power of one card",
   "plan.capability": "Compute capability",
+  "plan.cuda": "CUDA and driver at least",
   "plan.release": "On the market since",
   "plan.power": "Power",
   "plan.power.machines": "{watts} W for the machines",
@@ -98,8 +99,6 @@ export const plan = {
   "plan.break.length": "sequences of {length}",
   "plan.break.batch": "{batch} sequences at once on a card",
   "plan.break.none": "Neither length nor batch can be doubled until it breaks, within what the model was made for.",
-
-  "issue.unknown_plan": "This plan is no longer there. Look again.",
 
   "field.methods": "Method",
   "help.methods": "Full training changes every weight. LoRA trains small added matrices and QLoRA does so over a 4-bit model: both need far less memory, and are enough for most tasks.",

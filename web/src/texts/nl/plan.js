@@ -72,6 +72,7 @@ export const plan = {
   "plan.duty.desktop": "op het bureau: een heel systeem",
   "plan.board.power": "Vermogen van één kaart",
   "plan.capability": "Compute capability",
+  "plan.cuda": "CUDA en driver, minstens",
   "plan.release": "Op de markt sinds",
   "plan.power": "Vermogen",
   "plan.power.machines": "{watts} W voor de machines",
@@ -98,8 +99,6 @@ export const plan = {
   "plan.break.length": "sequenties van {length}",
   "plan.break.batch": "{batch} sequenties tegelijk op een kaart",
   "plan.break.none": "Lengte en batch zijn niet zo vaak te verdubbelen dat het breekt, binnen waar het model voor gemaakt is.",
-
-  "issue.unknown_plan": "Dit plan is er niet meer. Zoek opnieuw.",
 
   "field.methods": "Methode",
   "help.methods": "Volledig trainen verandert elk gewicht. LoRA traint kleine toegevoegde matrices en QLoRA doet dat bovenop een 4-bits model: allebei kosten ze veel minder geheugen, en voor de meeste taken volstaan ze.",
