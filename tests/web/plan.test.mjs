@@ -1,6 +1,7 @@
 // What to buy or rent: the request of a plan, what a proposal makes of the state, the plan under way, and the panel.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { createTunefit } from "../../dist/npm/index.mjs";
@@ -16,6 +17,7 @@ import { several } from "../../web/src/later/several.js";
 import { startUi } from "../../web/src/views/view.js";
 import { textOf } from "./support.mjs";
 
+const servers = JSON.parse(readFileSync(new URL("../../catalog/servers.json", import.meta.url), "utf8"));
 const tunefit = await createTunefit();
 const description = tunefit.describe();
 await Promise.all(["en", "nl"].map(loadTexts));
@@ -150,7 +152,7 @@ test("the first rows are six, with a reason before without, in the plan's own or
 async function viewOf(words, patch, ui = {}) {
   const planner = new Planner({ loadPlanner: async () => module });
   await planner.start(state(patch), () => {});
-  const market = { servers: [], prices: {}, vendor: { currency: "EUR" } };
+  const market = { servers, prices: {}, vendor: { currency: "EUR" } };
   return {
     words, planner, market, description, state: state(patch), answer: tunefit.estimate(requestOf(state(patch))), told: [], outdated: false, set() {}, show() {},
     id: (name) => name, ui: { ...startUi, ...ui },
@@ -178,6 +180,16 @@ test("what nothing meets, what rules renting out and what is left out is said", 
   assert.match(await said({ most: "1", rank: "64", acquire: "rent" }), /settings for adapters and quantization are left out/);
   const view = await viewOf(nl, { ...small, acquire: "rent" });
   assert.match(plain(textOf(panel({ ...view, state: state({ ...small, acquire: "rent", length: "4096" }) }))), /hoort bij de vorige/);
+});
+
+test("a vendor's page names no machine but the vendor's", async () => {
+  const view = await viewOf(en, { most: "1", acquire: "buy", methods: "lora" });
+  const { best } = view.planner.step;
+  const shown = best.find(({ server }) => server?.name.startsWith("SYS-")).server.id;
+  const text = textOf(panel({ ...view, ui: { ...startUi, open: ["plan-buy"] }, market: { ...view.market, vendor: { currency: "EUR", servers: [shown] } } }));
+  const kept = best.filter(({ server }) => server === null || server.id === shown);
+  assert.ok(kept.length < best.length && text.includes(`, ${kept.length} kept.`), text);
+  assert.equal(text.match(/[A-Z]{2,3}-\d{3,4}\w+-\w+/g)?.every((name) => name.toLowerCase() === shown), true);
 });
 
 test("several GPUs are asked for by name, and the stack's default is said", async () => {

@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
+import { shownServers } from "../facts.js";
 import { keyOfPath } from "../fields.js";
 import { labelOf, tell } from "../issues.js";
 import {
@@ -69,22 +70,28 @@ function form(view) {
   </form>`;
 }
 
+/** What was found, but on machines that the vendor does not show. @param {View} view @param {Planner} planner */
+function foundBy({ market }, { step }) {
+  const shown = market ? shownServers(market) : [];
+  return (step?.best ?? []).filter(({ server }) => server === null || shown.includes(server.id));
+}
+
 /** How far it is, in words. @param {View} view @param {Planner} planner */
-function progress({ words }, { step }) {
-  const [seen, kept] = [step?.seen ?? 0, step?.best?.length ?? 0].map((count) => words.format.integer(count));
-  return words.t("plan.progress", { seen, kept });
+function progress(view, planner) {
+  const { t, format } = view.words;
+  const kept = format.integer(foundBy(view, planner).length);
+  return t("plan.progress", { seen: format.integer(planner.step?.seen ?? 0), kept });
 }
 
 /** Said once when it changes, not at each step. @param {View} view @param {Planner} planner */
 function statusText(view, planner) {
   const { words } = view;
-  const { status, step, failure } = planner;
+  const { status, failure } = planner;
   if (status === "new") return "";
   if (status === "failed") return words.t("plan.failed", { reason: failure });
   if (status === "loading" || status === "looking") return words.t(`plan.${status}`);
   if (status === "refused") return words.t("plan.refused");
-  const found = step?.best?.length ?? 0;
-  if (found > 0) return words.t(`plan.${status}`, { found: progress(view, planner) });
+  if (foundBy(view, planner).length > 0) return words.t(`plan.${status}`, { found: progress(view, planner) });
   return status === "stopped" ? words.t("plan.stopped.none") : words.t("plan.none");
 }
 
@@ -143,7 +150,7 @@ function buttons(view, planner) {
 export function plan(view) {
   const { words, planner, state } = view;
   if (!planner) return nothing;
-  const found = planner.step?.best ?? [];
+  const found = foundBy(view, planner);
   const outdated = planner.status !== "new" && planner.isOutdated(state);
   const rented = found.filter(({ acquire }) => acquire === "rent");
   const bought = found.filter(({ acquire }) => acquire === "buy");
