@@ -58,7 +58,7 @@ bool Plan::Advance() {
     if (lines_[next_]->search->Advance()) return true;
     ++next_;
   }
-  return false;
+  return WriteNextReport();
 }
 
 /// Names of the catalog that are asked for under `plan`.

@@ -32,7 +32,8 @@ class Plan {
 
   /// Faults of the request: with an error among them there is nothing to search.
   const Issues& issues() const { return reading_.issues; }
-  /// One piece of work, about a millisecond. False once there is none left.
+  /// One piece of work, about a millisecond: a shape is looked at, or at the end a proposal's report is made. False
+  /// once there is none left.
   bool Advance();
   const Search& search() const { return *lines_.front()->search; }
   /// As wasm/plan.d.ts describes it. With `done` every proposal has its report.
@@ -42,6 +43,7 @@ class Plan {
   void CheckNames();
   void AddLine(RequestFields asked, RequestReading& reading, bool prunes);
   void AddGrowth(bool prunes);
+  bool WriteNextReport();
   void WriteProposal(JsonWriter& writer, const PlanLine& line, const Candidate& candidate,
                      const std::vector<std::string_view>& why, bool reports) const;
   void WriteGrowth(JsonWriter& writer) const;
@@ -52,6 +54,7 @@ class Plan {
   RequestReading reading_;
   std::vector<std::unique_ptr<PlanLine>> lines_;  ///< the request's own, and one for each model of `plan.growth`
   std::size_t next_ = 0;
+  std::vector<std::string> reported_;  ///< the request's own proposals with their reports, in order
 };
 
 }  // namespace tunefit

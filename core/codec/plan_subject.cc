@@ -38,10 +38,20 @@ Word CheckpointingWord(Checkpointing checkpointing) {
   return "none";
 }
 
+/// The same adapters under every stack, whose own defaults differ: else one would win by training less. All linear
+/// layers, as large as PEFT's examples have them.
+void SetAdapters(MethodFields& method) {
+  constexpr std::int64_t kRank = 16;
+  if (!method.target_modules) method.target_modules = Targets{.all_linear = true, .modules = {}};
+  if (!method.rank) method.rank = kRank;
+  if (!method.dropout) method.dropout = 0;
+}
+
 void SetMethod(RequestFields& fields, TunedBy method) {
   const bool is_said = fields.method.kind && *fields.method.kind != "lora";
   if (is_said) return;  // whatever it is, nothing else was open
   fields.method.kind = method == TunedBy::kFull ? "full" : "lora";
+  if (method != TunedBy::kFull) SetAdapters(fields.method);
   if (fields.quantization.given) return;
   fields.quantization.given = true;
   if (method == TunedBy::kQlora) fields.quantization.kind = "nf4";

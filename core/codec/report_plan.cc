@@ -153,6 +153,18 @@ void Plan::WriteProposal(JsonWriter& writer, const PlanLine& line, const Candida
   writer.EndObject();
 }
 
+/// False where all are written.
+bool Plan::WriteNextReport() {
+  const PlanLine& own = *lines_.front();
+  const std::vector<const Candidate*> candidates = InOrder(own.search->front());
+  if (reported_.size() >= candidates.size()) return false;
+  const Candidate& candidate = *candidates[reported_.size()];
+  JsonWriter writer(16000);
+  WriteProposal(writer, own, candidate, Reasons(candidates).Of(candidate), true);
+  reported_.push_back(writer.Take());
+  return reported_.size() < candidates.size();
+}
+
 /// Of each model and method what costs least, for the model's own hardware is as it was asked.
 void Plan::WriteGrowth(JsonWriter& writer) const {
   if (lines_.size() < 2) return;
@@ -200,7 +212,10 @@ std::string Plan::Write(bool done) {
   writer.BeginList();
   const std::vector<const Candidate*> candidates = InOrder(own.search->front());
   const Reasons reasons(candidates);
-  for (const Candidate* candidate : candidates) WriteProposal(writer, own, *candidate, reasons.Of(*candidate), done);
+  for (const std::string& proposal : reported_) writer.Raw(proposal);
+  for (std::size_t i = reported_.size(); i < candidates.size(); ++i) {
+    WriteProposal(writer, own, *candidates[i], reasons.Of(*candidates[i]), false);
+  }
   writer.EndList();
   WriteGrowth(writer);
   writer.EndObject();

@@ -224,7 +224,8 @@ void Search::AddFitting(const Shape& shape, ShapeTraces& traces, const std::vect
       std::vector<Reserves>& reserves = traces.ReservesAt(one.batch);
       use = &fits.Add(one.batch, gpu, BusiestDevice(traced.job, gpu, *knowledge_.overheads, reserves));
     }
-    if (JudgeFit(use->device, gpu.usable_bytes) == Verdict::kDoesNotFit) continue;
+    // What is expected to be over the card is no offer, whatever its range.
+    if (use->device.expected > gpu.usable_bytes) continue;
     const Candidate candidate = CandidateOf(shape, traced, traces.batches()[one.batch], *one.supply, *use);
     if (IsWorthIt(WorthOf(candidate))) front_.Add(candidate);
   }
