@@ -12,11 +12,24 @@ const ofAdapters = /** @type {const} */ ([
   "rank", "targets", "dropout", "save", "adapter", "quant", "double", "prepare",
 ]);
 
+/** The adapters of every plan that is told nothing of them: told so, it is told nothing. */
+const usual = /** @type {const} */ ({ rank: "16", targets: "all-linear", dropout: "0" });
+
+/** @param {State} state @returns {State} */
+function withoutUsual(state) {
+  const left = { ...state };
+  for (const key of /** @type {const} */ (["rank", "targets", "dropout"])) if (left[key] === usual[key]) left[key] = "";
+  return left;
+}
+
 /**
  * Whether a plan leaves settings of adapters out: any method may come, and no request is of all three.
  * @param {State} state
  */
-export const leavesAdaptersOut = (state) => state.methods === "" && ofAdapters.some((key) => state[key] !== "");
+export function leavesAdaptersOut(state) {
+  const said = withoutUsual(state);
+  return said.methods === "" && ofAdapters.some((key) => said[key] !== "");
+}
 
 /**
  * The request of a plan: that of the state without what a plan chooses. Left out besides: the version of the libraries,
@@ -25,7 +38,9 @@ export const leavesAdaptersOut = (state) => state.methods === "" && ofAdapters.s
  * @returns {Record<string, unknown>}
  */
 export function planRequest(state) {
-  const request = /** @type {Record<string, any>} */ (requestOf({ ...state, method: state.methods || "full" }));
+  const request = /** @type {Record<string, any>} */ (requestOf({
+    ...withoutUsual(state), method: state.methods || "full",
+  }));
   if (state.methods === "") delete request.method;
   const chosen = ["hardware", "gradient_checkpointing", "stack", "stack_version", "parallel"];
   for (const name of chosen) delete request[name];
@@ -71,6 +86,12 @@ export function taken({ request, method, gpu }, state) {
     purchase: "",
   };
   if (leavesAdaptersOut(state)) for (const key of ofAdapters) patch[key] = "";
+  if (method !== "full") {
+    const { rank, target_modules: targets, dropout } = request.method ?? {};
+    patch.rank = textOf(rank);
+    patch.targets = Array.isArray(targets) ? targets.join(" ") : textOf(targets);
+    patch.dropout = textOf(dropout);
+  }
   // A card without bf16 is planned for in fp16, which nobody has to have asked for.
   if (state.precision === "" && request.precision?.compute === "fp16") {
     patch.precision = precisionNamed(request.precision);
